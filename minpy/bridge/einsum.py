@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from string import ascii_letters
 from typing import Any
 
@@ -14,14 +15,8 @@ __all__ = ["composed_einsum"]
 def composed_einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
     """Return `numpy.einsum` of operands brought into a form for which autograd's rule holds.
 
-    There each label of an operand stands once, has one length, and is read elsewhere.
-
-    Parameters
-    ----------
-    subscripts, *operands
-        As `numpy.einsum` takes them: a text and operands, or operands with lists of labels behind them.
-    **options
-        What `numpy.einsum` takes besides.
+    There each label of an operand stands once, has one length, and is read elsewhere. `subscripts` and `operands` are a
+    text and operands, or operands with lists of labels behind them; `options` what `numpy.einsum` takes besides.
     """
     terms, output, arrays = _parsed(subscripts, operands)
     lengths = {
@@ -34,14 +29,15 @@ def composed_einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
             lengths[label] = length if lengths[label] == 1 else lengths[label]
     plain_terms, plain = [], []
     for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
-        elsewhere = {*output, *(label for one, other in enumerate(terms) if one != place for label in other)}
+        other_terms = [*terms[:place], *terms[place + 1 :]]
+        elsewhere = {*output, *itertools.chain(*other_terms)}
         for label in dict.fromkeys(term):
             if term.count(label) > 1:
                 array, term = _diagonal_of(array, term, label)
             if label not in elsewhere:
-                array, term = anp.sum(array, axis=term.index(label)), [one for one in term if one != label]
+                array, term = anp.sum(array, axis=term.index(label)), [own for own in term if own != label]
             elif anp.shape(array)[term.index(label)] == 1 != lengths[label]:
-                array, term = array[_at(term, label, 0)], [one for one in term if one != label]
+                array, term = array[_at(term, label, 0)], [own for own in term if own != label]
         plain_terms.append(term)
         plain.append(array)
     names = dict(zip(lengths, ascii_letters, strict=False))
@@ -50,28 +46,28 @@ def composed_einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
 
 
 def _parsed(subscripts: Any, operands: Any) -> tuple[list[list[Any]], list[Any], list[Any]]:
-    """Return the labels of each operand and of the answer, and the operands; an ellipsis becomes labels, too."""
+    """Return the labels of each operand and of the output, and the operands; an ellipsis becomes labels, too."""
     if isinstance(subscripts, str):
         left, arrow, right = subscripts.replace(" ", "").partition("->")
-        given = [list(term.replace("...", ".")) for term in left.split(",")]
-        answer = list(right.replace("...", ".")) if arrow else None
+        written_terms = [list(term.replace("...", ".")) for term in left.split(",")]
+        output = list(right.replace("...", ".")) if arrow else None
         arrays = list(operands)
     else:
         parts = [subscripts, *operands]
-        answer = None
+        output = None
         if len(parts) % 2:
-            answer = ["." if label is Ellipsis else label for label in parts.pop()]
+            output = ["." if label is Ellipsis else label for label in parts.pop()]
         arrays = parts[::2]
-        given = [["." if label is Ellipsis else label for label in term] for term in parts[1::2]]
+        written_terms = [["." if label is Ellipsis else label for label in term] for term in parts[1::2]]
     terms, widest = [], 0
-    for term, array in zip(given, arrays, strict=True):
+    for term, array in zip(written_terms, arrays, strict=True):
         count = anp.ndim(array) - len(term) + 1
         widest = max(widest, count if "." in term else 0)
         terms.append(_spelt_out(term, count))
-    if answer is None:
-        every = [label for term in given for label in term if label != "."]
-        answer = ["."] * bool(widest) + sorted(label for label in set(every) if every.count(label) == 1)
-    return terms, _spelt_out(answer, widest), arrays
+    if output is None:
+        every = [label for term in written_terms for label in term if label != "."]
+        output = ["."] * bool(widest) + sorted(label for label in set(every) if every.count(label) == 1)
+    return terms, _spelt_out(output, widest), arrays
 
 
 def _spelt_out(term: list[Any], count: int) -> list[Any]:

@@ -15,25 +15,21 @@ __all__ = ["ELEMENTWISE"]
 
 
 @primitive
-def _rest(x1: Any, x2: Any, function: Any) -> Any:
-    """Return the rest of a division, which `x1 - x2 * quotient` is not: a large quotient is rounded."""
+def _remainder(x1: Any, x2: Any, function: Any) -> Any:
+    """Return the remainder of a division, which `x1 - x2 * quotient` is not: a large quotient is rounded."""
     return function(x1, x2)
 
 
-def _rest_by_divisor(ans: Any, x1: Any, x2: Any, function: Any) -> Any:
+def _vjp_of_divisor(ans: Any, x1: Any, x2: Any, function: Any) -> Any:
     quotient = numpy.rint((value_of(x1) - value_of(ans)) / value_of(x2))
     return unbroadcast_f(x2, lambda g: -g * quotient)
 
 
-defvjp(_rest, lambda ans, x1, x2, function: unbroadcast_f(x1, lambda g: g), _rest_by_divisor, argnums=(0, 1))
+defvjp(_remainder, lambda ans, x1, x2, function: unbroadcast_f(x1, lambda g: g), _vjp_of_divisor, argnums=(0, 1))
 
 
 def _divmod(x1: Any, x2: Any) -> Any:
-    return numpy.floor_divide(value_of(x1), value_of(x2)), _rest(x1, x2, numpy.remainder)
-
-
-def _fmod(x1: Any, x2: Any) -> Any:
-    return _rest(x1, x2, numpy.fmod)
+    return numpy.floor_divide(value_of(x1), value_of(x2)), _remainder(x1, x2, numpy.remainder)
 
 
 def _float_power(x1: Any, x2: Any) -> Any:
@@ -64,7 +60,7 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * nu
 ELEMENTWISE: dict[Any, Any] = {
     numpy.divmod: _divmod,
     numpy.float_power: _float_power,
-    numpy.fmod: _fmod,
+    numpy.fmod: lambda x1, x2: _remainder(x1, x2, numpy.fmod),
     numpy.heaviside: _heaviside,
     numpy.sinc: _sinc,
     numpy.unwrap: _unwrap,

@@ -25,6 +25,7 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
+from minpy.bridge.composition_values import value_of
 from minpy.core import dispatch, user_functions
 from minpy.core.array import Array, raw_of
 from minpy.core.base_operator import BaseOperator
@@ -57,10 +58,10 @@ def call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, An
         attributes["training"] = state.training
     values = _without_arrays(operator, inputs)
     if operator.all_zero:
-        answer = dispatch.run(operator, [getval(value) for value in values], attributes)
+        result = dispatch.run(operator, [getval(value) for value in values], attributes)
     else:
-        answer = _operator_call(operator, attributes, *values)
-    return dispatch.visible(operator, answer, attributes)
+        result = _operator_call(operator, attributes, *values)
+    return dispatch.visible(operator, result, attributes)
 
 
 def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:
@@ -76,8 +77,8 @@ def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:
 
 @primitive
 def _operator_call(operator: Any, attributes: dict[str, Any], *arguments: Any) -> Any:
-    answer = dispatch.run(operator, arguments, attributes)
-    return tuple(map(_boxable, answer)) if isinstance(answer, (tuple, list)) else _boxable(answer)
+    result = dispatch.run(operator, arguments, attributes)
+    return tuple(map(_boxable, result)) if isinstance(result, (tuple, list)) else _boxable(result)
 
 
 def _boxable(value: Any) -> Any:
@@ -85,33 +86,33 @@ def _boxable(value: Any) -> Any:
     return value if isinstance(value, (numpy.ndarray, numpy.inexact, float, complex)) else numpy.asarray(value)
 
 
-def _operator_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:
+def _operator_vjp(argnums: Sequence[int], result: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:
     operator, attributes, *inputs = arguments
     indices = [argnum - 2 for argnum in argnums]
-    if _differentiable(answer):
+    if _differentiable(result):
         for index in indices:
             if not operator.has_rule(index):
                 raise operator.missing_rule(index)
 
     def vjp(gradient: Any) -> tuple[Any, ...]:
-        live = tuple(index for index in indices if not operator.is_zero(index)) if _differentiable(answer) else ()
-        parts = _gradients(operator, attributes, live, gradient, answer, inputs) if live else {}
+        live = tuple(index for index in indices if not operator.is_zero(index)) if _differentiable(result) else ()
+        parts = _gradients(operator, attributes, live, gradient, result, inputs) if live else {}
         return tuple(parts[index] if index in parts else vspace(inputs[index]).zeros() for index in indices)
 
     return vjp
 
 
 def _operator_jvp(
-    argnums: Sequence[int], tangents: Sequence[Any], answer: Any, arguments: Sequence[Any], _: Any
+    argnums: Sequence[int], tangents: Sequence[Any], result: Any, arguments: Sequence[Any], _: Any
 ) -> Any:
     operator, attributes, *inputs = arguments
-    outputs = _outputs(answer)
+    outputs = _outputs(result)
     parts = []
     for argnum, tangent in zip(argnums, tangents, strict=True):
-        if operator.is_zero(argnum - 2) or not _differentiable(answer):
-            parts.append(vspace(answer).zeros())
+        if operator.is_zero(argnum - 2) or not _differentiable(result):
+            parts.append(vspace(result).zeros())
         else:
-            function = partial(_push, operator, attributes, argnum - 2, len(outputs), _is_tuple(answer))
+            function = partial(_push, operator, attributes, argnum - 2, len(outputs), _is_tuple(result))
             parts.append(_apply(function, tangent, *outputs, *inputs))
     return sum_outgrads(parts)
 
@@ -120,37 +121,31 @@ defvjp_argnums(_operator_call, _operator_vjp)
 defjvp_argnums(_operator_call, _operator_jvp)
 
 
-def _is_tuple(answer: Any) -> bool:
-    return isinstance(getval(answer), tuple)
+def _is_tuple(result: Any) -> bool:
+    return isinstance(getval(result), tuple)
 
 
-def _outputs(answer: Any) -> list[Any]:
-    return [answer[index] for index in range(len(answer))] if _is_tuple(answer) else [answer]
+def _outputs(result: Any) -> list[Any]:
+    return [result[index] for index in range(len(result))] if _is_tuple(result) else [result]
 
 
-def _differentiable(answer: Any) -> bool:
-    return any(numpy.result_type(getval(value)).kind in "fc" for value in _outputs(answer))
+def _differentiable(result: Any) -> bool:
+    return any(numpy.result_type(getval(value)).kind in "fc" for value in _outputs(result))
 
 
 def _gradients(
-    operator: Any, attributes: dict[str, Any], indices: tuple[int, ...], gradient: Any, answer: Any, inputs: Any
+    operator: Any, attributes: dict[str, Any], indices: tuple[int, ...], gradient: Any, result: Any, inputs: Any
 ) -> dict[int, Any]:
     """Return the gradients of several arguments, from one run of the operator's rules."""
-    outputs = _outputs(answer)
-    if not operator.values_read(indices)[1]:  # the gradient does not depend on the answer: not even by zero
-        outputs = [_without_boxes(output) for output in outputs]
-    upstream = [gradient[number] for number in range(len(outputs))] if _is_tuple(answer) else [gradient]
-    function = partial(_pull, operator, attributes, indices, len(outputs), _is_tuple(answer))
+    outputs = _outputs(result)
+    if not operator.values_read(indices)[1]:  # the gradient does not depend on the result: not even by zero
+        outputs = [value_of(output) for output in outputs]
+    upstream = [gradient[number] for number in range(len(outputs))] if _is_tuple(result) else [gradient]
+    function = partial(_pull, operator, attributes, indices, len(outputs), _is_tuple(result))
     parts = _apply(function, *upstream, *outputs, *inputs)
     if len(indices) == 1:
         return {indices[0]: parts}
     return {index: parts[number] for number, index in enumerate(indices)}
-
-
-def _without_boxes(value: Any) -> Any:
-    while isbox(value):
-        value = getval(value)
-    return value
 
 
 def _pull(
@@ -173,10 +168,10 @@ def _pull(
         likes = [
             inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices
         ]
-        found = tuple(
+        gradients = tuple(
             conform(part, operator, index, node, like) for part, index, like in zip(parts, indices, likes, strict=True)
         )
-        return found if len(found) > 1 else found[0]
+        return gradients if len(gradients) > 1 else gradients[0]
 
 
 def _push(
@@ -211,8 +206,8 @@ def _push(
 @primitive
 def _apply(function: Callable[..., Any], *inputs: Any) -> Any:
     """Call a function of arrays; to autograd one primitive, which our tape differentiates."""
-    answer = function(*inputs)
-    return tuple(map(_unwrapped, answer)) if isinstance(answer, (tuple, list)) else _unwrapped(answer)
+    result = function(*inputs)
+    return tuple(map(_unwrapped, result)) if isinstance(result, (tuple, list)) else _unwrapped(result)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -229,10 +224,10 @@ def _tangent_of(function: Callable[..., Any], index: int, tangent: Any, *inputs:
     return recorded_run.jvp(function, inputs, [index], [tangent])[1]
 
 
-def _apply_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:
+def _apply_vjp(argnums: Sequence[int], result: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:
     function, *inputs = arguments
-    several = _is_tuple(answer)
-    count = len(_outputs(answer))
+    several = _is_tuple(result)
+    count = len(_outputs(result))
 
     def vjp(gradient: Any) -> tuple[Any, ...]:
         upstream = [gradient[number] for number in range(count)] if several else [gradient]
@@ -244,7 +239,7 @@ def _apply_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any], _:
     return vjp
 
 
-def _apply_jvp(argnums: Sequence[int], tangents: Sequence[Any], answer: Any, arguments: Sequence[Any], _: Any) -> Any:
+def _apply_jvp(argnums: Sequence[int], tangents: Sequence[Any], result: Any, arguments: Sequence[Any], _: Any) -> Any:
     function, *inputs = arguments
     return sum_outgrads(
         _apply(partial(_tangent_of, function, argnum - 1), tangent, *inputs)
@@ -262,20 +257,19 @@ def through_boxes(function: Callable[..., Any], arguments: Sequence[Any], keywor
     To autograd the call is one primitive, which our tape differentiates. It is how our functional interface works
     inside autograd's.
     """
-    boxes: list[Any] = []
-    given = map_tree(lambda leaf, _: _opened(leaf) if isbox(leaf) else leaf, (tuple(arguments), dict(keywords)))
-    map_tree(lambda leaf, _: boxes.append(leaf) if isbox(leaf) else None, given)
+    call = map_tree(lambda leaf, _: _opened(leaf) if isbox(leaf) else leaf, (tuple(arguments), dict(keywords)))
+    boxes = list(filter(isbox, leaves_of(call)))
     structure: Any = None
 
     def flat(*values: Any) -> tuple[Any, ...]:
         nonlocal structure
         remaining = iter(values)
-        positional, named = map_tree(lambda leaf, _: next(remaining) if isbox(leaf) else leaf, given)
+        positional, named = map_tree(lambda leaf, _: next(remaining) if isbox(leaf) else leaf, call)
         structure = function(*positional, **named)
         return tuple(leaves_of(structure))
 
-    answer = _apply(flat, *boxes)
-    results = iter([answer[index] for index in range(len(answer))])
+    result = _apply(flat, *boxes)
+    results = iter([result[index] for index in range(len(result))])
     return map_tree(lambda _, __: next(results), structure)
 
 
@@ -293,14 +287,10 @@ def _opened(box: Any) -> Any:
 
 
 def box_of_array(array: Array, level: int, node: Any) -> Any:
-    """Return the box that stands for an array of ours where autograd differentiates with respect to it: of its buffer.
+    """Return the box of an array's buffer, where autograd differentiates with respect to the array.
 
-    Raises
-    ------
-    TypeError
-        If the array is a constant inside of a function that autograd follows.
-    NoGradientError
-        If the array is recorded.
+    Raises a TypeError if it is a constant inside of a function that autograd follows, a NoGradientError if it is
+    recorded.
     """
     cls = type(array)
     if type(node) is not VJPNode or node.parents:
@@ -322,16 +312,9 @@ def box_of_array(array: Array, level: int, node: Any) -> Any:
 class AutogradCall(BaseOperator):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    function : callable
-        The function of all arguments, written for autograd.
-    positions : sequence of int
-        The arguments that are differentiated with respect to; the others may be indices, or anything.
-    pull : callable, optional
-        From the upstream gradient to those arguments' gradients, as autograd traced them at the call.
+    `function`: of all arguments, written for autograd. `positions`: the arguments that are differentiated with respect
+    to; the others may be indices, or anything. `pull`: from the upstream gradient to those arguments' gradients, as
+    autograd traced them at the call.
     """
 
     def __init__(
@@ -391,7 +374,7 @@ _level = _Level()
 def _trace(
     function: Callable[..., Any], values: Sequence[Any], positions: Sequence[int]
 ) -> tuple[Any, Callable[[Any], list[Any]] | None]:
-    """Run a function under autograd; return (its answer, its vjp to the values at `positions`, or None without any)."""
+    """Run a function under autograd; return (its result, its vjp to the values at `positions`, or None without any)."""
     previous = _level.top
     _level.top = level = max(previous, trace_stack.top) + 1
     roots = [VJPNode.new_root() for _ in positions]
@@ -429,10 +412,7 @@ def _trace(
 def call_through_autograd(name: str, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
     """Call a function written for autograd on `Array`s and others, and record it as one node.
 
-    Raises
-    ------
-    NoGradientError
-        If an input needs a gradient, and autograd knows no rule.
+    Raises a NoGradientError if an input needs a gradient, and autograd knows no rule.
     """
     raws = [raw_of(value) for value in inputs]
     like = _leading(inputs)
@@ -441,7 +421,7 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     if not state.recording or not positions:
         return _sharing(_wrapped(function(*raws), like), inputs)
     try:
-        answer, pull = _trace(function, raws, positions)
+        result, pull = _trace(function, raws, positions)
     except (NotImplementedError, KeyError) as error:  # autograd looks up rules of three arguments in a bare dict
         reason = str(error) if isinstance(error, NotImplementedError) else f"no rule for argument {error}"
         raise no_gradient(name, f" ({reason})" if reason else "") from error
@@ -451,11 +431,11 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
             raise
         raise no_gradient(name, f" with the keyword {keyword[1]}=") from error
     if pull is None:
-        if numpy.asarray(answer).dtype == object:  # boxes went where autograd does not look
+        if numpy.asarray(result).dtype == object:  # boxes went where autograd does not look
             raise no_gradient(name)
-        return _sharing(_wrapped(answer, like), inputs)
-    kind = type(answer) if isinstance(answer, (tuple, list)) else None
-    arrays = [numpy.asarray(value) for value in (answer if kind else (answer,))]
+        return _sharing(_wrapped(result, like), inputs)
+    kind = type(result) if isinstance(result, (tuple, list)) else None
+    arrays = [numpy.asarray(value) for value in (result if kind else (result,))]
     node = record_node(AutogradCall(name, function, positions, pull), raws, None, {}, parents)
     if kind is None:
         node.answer, node.shape, node.dtype = arrays[0], arrays[0].shape, arrays[0].dtype
@@ -484,9 +464,9 @@ def _leading(values: Sequence[Any]) -> Array:
     return max((value for value in values if isinstance(value, Array)), key=attrgetter("_precedence"))
 
 
-def wrap_result(answer: Any, arrays: Sequence[Array]) -> Any:
+def wrap_result(result: Any, arrays: Sequence[Array]) -> Any:
     """Return raw results of a call as arrays like its arguments, not recorded."""
-    return _sharing(_wrapped(answer, _leading(arrays)), arrays)
+    return _sharing(_wrapped(result, _leading(arrays)), arrays)
 
 
 def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
@@ -499,11 +479,11 @@ def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
     return result
 
 
-def _wrapped(answer: Any, like: Array) -> Any:
-    if isinstance(answer, (numpy.ndarray, numpy.generic)):
-        return answer if answer.dtype.kind in "OSU" else like._like(numpy.asarray(answer))  # objects and texts
-    if isinstance(answer, (tuple, list)):
-        kind = type(answer)
-        values = [_wrapped(value, like) for value in answer]
+def _wrapped(result: Any, like: Array) -> Any:
+    if isinstance(result, (numpy.ndarray, numpy.generic)):
+        return result if result.dtype.kind in "OSU" else like._like(numpy.asarray(result))  # objects and texts
+    if isinstance(result, (tuple, list)):
+        kind = type(result)
+        values = [_wrapped(value, like) for value in result]
         return kind(*values) if hasattr(kind, "_fields") else kind(values)
-    return answer
+    return result

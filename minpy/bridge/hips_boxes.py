@@ -9,15 +9,9 @@ __all__ = ["boxes", "is_box"]
 
 
 class _Boxes:
-    """The classes of autograd's boxes.
+    """The classes of autograd's boxes."""
 
-    Attributes
-    ----------
-    types : set of type
-        Autograd's own, to which it adds; empty until it is imported.
-    """
-
-    types: Set[type] = frozenset()
+    types: Set[type] = frozenset()  # autograd's own, to which it adds; empty until it is imported
 
 
 boxes = _Boxes()

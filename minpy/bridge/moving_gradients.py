@@ -184,7 +184,8 @@ def _quantile(
     )  # q's axes stand first
     if not keepdims:
         return quantiles
-    return anp.reshape(quantiles, (*shares.shape, *(1 if one in axes else n for one, n in enumerate(anp.shape(a)))))
+    kept = [1 if dimension in axes else length for dimension, length in enumerate(anp.shape(a))]
+    return anp.reshape(quantiles, (*shares.shape, *kept))
 
 
 @composes("percentile")

@@ -200,8 +200,8 @@ def _cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     if period is not None:
         raise NotImplementedError("only without period")
-    known, places = numpy.asarray(value_of(x)), numpy.asarray(value_of(xp))
-    upper = numpy.clip(numpy.searchsorted(places, known, side="right"), min(1, len(places) - 1), len(places) - 1)
+    points, places = numpy.asarray(value_of(x)), numpy.asarray(value_of(xp))
+    upper = numpy.clip(numpy.searchsorted(places, points, side="right"), min(1, len(places) - 1), len(places) - 1)
     lower = numpy.maximum(upper - 1, 0)
     xp = xp.astype("float64") if isbox(xp) else numpy.asarray(xp, "float64")
     fp = fp.astype("float64") if isbox(fp) else numpy.asarray(fp, "float64")
@@ -210,11 +210,11 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     share = (x - xp[lower]) / (width + (value_of(width) == 0))
     rise = fp[upper] - fp[lower]
     value = fp[lower] + share * anp.where((value_of(share) == 0) & ~numpy.isfinite(value_of(rise)), 0.0, rise)
-    value = anp.where((known == places[-1]) & ~numpy.isfinite(value_of(rise)), fp[upper], value)
-    zeros = numpy.zeros(known.shape)
+    value = anp.where((points == places[-1]) & ~numpy.isfinite(value_of(rise)), fp[upper], value)
+    zeros = numpy.zeros(points.shape)
     first = fp[zeros.astype(int)] if left is None else left + zeros
     last = fp[zeros.astype(int) - 1] if right is None else right + zeros
-    return anp.where(known > places[-1], last, anp.where(known < places[0], first, value))
+    return anp.where(points > places[-1], last, anp.where(points < places[0], first, value))
 
 
 # -- NaN is not counted ------------------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ def _nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False
 
 @composes("nanvar")
 def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    known = ~numpy.isnan(value_of(a))
+    counted = ~numpy.isnan(value_of(a))
     centred = _without_nan(a - _nanmean(a, axis, dtype, True), 0.0)
     squares = anp.sum(_squares(centred), axis=axis, keepdims=keepdims)
-    count = numpy.asarray(numpy.sum(known, axis=axis, keepdims=keepdims) - ddof, anp.result_type(squares))
+    count = numpy.asarray(numpy.sum(counted, axis=axis, keepdims=keepdims) - ddof, anp.result_type(squares))
     return squares / numpy.where(count > 0, count, numpy.asarray(numpy.nan, count.dtype))
 
 

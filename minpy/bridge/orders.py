@@ -29,11 +29,10 @@ def in_known_order(
     array: Any = arguments[0]
     raw = array._data
     if order == "A":
-        known = "F" if raw.flags.fnc else "C"
+        order = "F" if raw.flags.fnc else "C"
     elif function is numpy.ravel:
         axes = sorted(range(raw.ndim), key=lambda axis: -abs(raw.strides[axis]))
-        array, known = numpy.transpose(array, axes), "C"
+        array, order = numpy.transpose(array, axes), "C"
     else:
         return arguments, keywords  # which NumPy refuses
-    rest = {key: value for key, value in keywords.items() if key != "order"}
-    return (array, *arguments[1:place]), {**rest, "order": known}
+    return (array, *arguments[1:place]), {**keywords, "order": order}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import autograd.numpy as anp
@@ -18,16 +19,6 @@ def _of_one_length(a1: Any, a2: Any) -> tuple[Any, Any]:
         anp.concatenate([numpy.zeros(count - anp.size(part), anp.result_type(part)), part]) for part in parts
     )
     return first, second
-
-
-def _polyadd(a1: Any, a2: Any) -> Any:
-    first, second = _of_one_length(a1, a2)
-    return first + second
-
-
-def _polysub(a1: Any, a2: Any) -> Any:
-    first, second = _of_one_length(a1, a2)
-    return first - second
 
 
 def _polyder(p: Any, m: int = 1) -> Any:
@@ -48,8 +39,8 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 POLYNOMIALS: dict[Any, Any] = {
-    numpy.polyadd: _polyadd,
+    numpy.polyadd: lambda a1, a2: operator.add(*_of_one_length(a1, a2)),
     numpy.polyder: _polyder,
     numpy.polyint: _polyint,
-    numpy.polysub: _polysub,
+    numpy.polysub: lambda a1, a2: operator.sub(*_of_one_length(a1, a2)),
 }

@@ -88,8 +88,8 @@ class NumPyProtocols(Array):
             if "dtype" in keywords and _is_recorded(inputs):
                 dtype = keywords.pop("dtype")
                 inputs = tuple(value.astype(dtype) if isinstance(value, Array) else value for value in inputs)
-            known = FUNCTIONS.get(ufunc) if not keywords and not _complex_absolute(ufunc, inputs) else None
-            result = known(*inputs) if known is not None else call_function(ufunc, inputs, keywords)
+            own = FUNCTIONS.get(ufunc) if not keywords and not _complex_absolute(ufunc, inputs) else None
+            result = own(*inputs) if own is not None else call_function(ufunc, inputs, keywords)
         elif method == "reduce" and ufunc in _REDUCTIONS:
             array, axis = inputs[0], keywords.pop("axis", inputs[1] if len(inputs) > 1 else 0)
             keywords = {key: value for key, value in keywords.items() if value is not None}
@@ -122,11 +122,11 @@ class NumPyProtocols(Array):
             return _call_into(name, function, arguments, keywords, out)
         if recorded and function in ORDERED:
             arguments, keywords = in_known_order(function, arguments, keywords)
-        known = FUNCTIONS.get(function)
-        if recorded and keywords and not (known is not None and keywords.keys() <= _accepted(known)):
+        own = FUNCTIONS.get(function)
+        if recorded and keywords and not (own is not None and keywords.keys() <= _accepted(own)):
             keywords = _without_defaults(name, keywords)
-        if known is not None and keywords.keys() <= _accepted(known):
-            result = known(*arguments, **keywords)
+        if own is not None and keywords.keys() <= _accepted(own):
+            result = own(*arguments, **keywords)
         else:
             result = call_function(function, arguments, keywords, name)
         return result if out is None else _write_outs(name, result, out)
@@ -244,10 +244,12 @@ def _call_into(name: str, function: Any, arguments: Any, keywords: Any, outs: An
     return outs[0] if isinstance(outs, tuple) and len(outs) == 1 else outs
 
 
-def _accepted(known: Any) -> Any:
-    signature = getattr(known, "signature", None)
+def _accepted(function: Any) -> Any:
+    """Return the names of the parameters of an operator, or of a function of ours."""
+    signature = getattr(function, "signature", None)
     if signature is None:
-        return set(known.__code__.co_varnames[: known.__code__.co_argcount + known.__code__.co_kwonlyargcount])
+        code = function.__code__
+        return set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     return {*signature.inputs, *signature.attributes}
 
 
@@ -269,17 +271,10 @@ def _has_box(value: Any) -> bool:
     return any(map(is_box, leaves_of(value)))
 
 
-def _replaced(value: Any, replacements: Any) -> Any:
-    return map_tree(lambda leaf, _: next(replacements) if isinstance(leaf, Array) else leaf, value)
-
-
 def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name: str | None = None) -> Any:
     """Call a NumPy or SciPy function that is no operator of ours, on arguments with `Array`s among them.
 
-    Raises
-    ------
-    NoGradientError
-        If the call is recorded, and autograd has no version of the function.
+    Raises a NoGradientError if the call is recorded, and autograd has no version of the function.
     """
     from minpy.bridge.hips import call_through_autograd, no_gradient, wrap_result  # it imports autograd
 
@@ -310,8 +305,9 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
 
     def flat(*values: Any) -> Any:
         remaining = iter(values)
-        positional = _replaced(tuple(arguments), remaining)
-        return target(*positional, **_replaced(keywords, remaining))
+        call = (tuple(arguments), keywords)
+        positional, named = map_tree(lambda leaf, _: next(remaining) if isinstance(leaf, Array) else leaf, call)
+        return target(*positional, **named)
 
     return call_through_autograd(name, flat, arrays)
 

@@ -14,9 +14,9 @@ import numpy
 __all__ = ["SPECTRA"]
 
 
-def _has_rule(length: int, given: int, norm: str | None) -> bool:
-    """Tell whether autograd's rule holds for a transform of so many of the values that are given."""
-    return length % 2 == 0 and length == given and norm != "forward"
+def _has_rule(length: int, count: int, norm: str | None) -> bool:
+    """Tell whether autograd's rule holds for a transform of some length, of so many values."""
+    return length % 2 == 0 and length == count and norm != "forward"
 
 
 def _name(norm: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""What the answer of a step is (shape, dtype, array or scalar), found without computing it."""
+"""What the result of a step is (shape, dtype, array or scalar), found without computing it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy
 
 __all__ = ["VALUE_BASED", "Fact", "fact_of", "invertible", "large", "reduced", "shrunken", "tiny"]
 
-# Before NumPy 2, what a 0-d operand does to the dtype of an answer depends on its value.
+# Before NumPy 2, what a 0-d operand does to the dtype of a result depends on its value.
 VALUE_BASED = int(numpy.__version__.split(".")[0]) < 2
 
 
 class Fact(NamedTuple):
-    """An answer: its shape and dtype, and whether it is a scalar of NumPy's instead of an array."""
+    """A result: its shape and dtype, and whether it is a scalar of NumPy's instead of an array."""
 
     shape: tuple[int, ...]
     dtype: numpy.dtype
@@ -23,7 +23,7 @@ class Fact(NamedTuple):
 
 
 def fact_of(sample: Any) -> Fact:
-    """Return the fact of an answer that is there."""
+    """Return the fact of a result that is there."""
     array = numpy.asarray(sample)
     return Fact(array.shape, array.dtype, not isinstance(sample, numpy.ndarray))
 
@@ -62,7 +62,7 @@ def invertible(sample: Any, kind: str) -> Any:
 
 
 def shrunken(function: Callable[..., Any], facts: Sequence[Any]) -> Fact:
-    """Return the fact of a product (`dot`, `einsum`, ...): each length of its answer is one of its operands'.
+    """Return the fact of a product (`dot`, `einsum`, ...): each length of its result is one of its operands'.
 
     It is computed with small lengths in place of the large ones.
     """
@@ -75,13 +75,13 @@ def shrunken(function: Callable[..., Any], facts: Sequence[Any]) -> Fact:
         else numpy.ones(tuple(small.get(length, length) for length in fact.shape), fact.dtype)
         for fact in facts
     ]
-    answer = fact_of(function(*samples))
-    return answer._replace(shape=tuple(back.get(length, length) for length in answer.shape))
+    result = fact_of(function(*samples))
+    return result._replace(shape=tuple(back.get(length, length) for length in result.shape))
 
 
 def reduced(function: Callable[..., Any], fact: Any, axis: Any, keepdims: bool) -> Fact:
     """Return the fact of a reduction of an array of that fact along some axes (None: all)."""
-    answer = fact_of(function(tiny(fact)))
+    result = fact_of(function(tiny(fact)))
     count = len(fact.shape)
     axes = range(count) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     gone = {int(position) % max(count, 1) for position in axes}
@@ -89,6 +89,6 @@ def reduced(function: Callable[..., Any], fact: Any, axis: Any, keepdims: bool) 
         shape = tuple(1 if position in gone else length for position, length in enumerate(fact.shape))
     else:
         shape = tuple(length for position, length in enumerate(fact.shape) if position not in gone)
-    if len(shape) != len(answer.shape):
+    if len(shape) != len(result.shape):
         raise ValueError("not a reduction")
-    return Fact(shape, answer.dtype, answer.scalar)
+    return Fact(shape, result.dtype, result.scalar)

@@ -29,25 +29,25 @@ def _plain(recorder: Recorder, value: Any) -> Any:
     return value.item() if isinstance(value, numpy.ndarray) and not value.ndim else value
 
 
-def _made(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
+def _created(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
     """Return what does not depend on inputs. `numpy.empty` gives zeros."""
     arguments = tuple(_plain(recorder, value) for value in arguments)
     keywords = {key: _plain(recorder, value) for key, value in keywords.items()}
-    answer = (numpy.zeros if function is numpy.empty else function)(*arguments, **keywords)
-    if isinstance(answer, (list, tuple)):
-        return type(answer)(constant(recorder, each) for each in answer)
-    return constant(recorder, answer)
+    result = (numpy.zeros if function is numpy.empty else function)(*arguments, **keywords)
+    if isinstance(result, (list, tuple)):
+        return type(result)(constant(recorder, each) for each in result)
+    return constant(recorder, result)
 
 
-def _made_of_known(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
+def _range(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
     """Return what may be made of arrays that are captured, too."""
     if all(map(is_known, leaves_of((arguments, keywords)))):
-        return _made(recorder, function, *arguments, **keywords)
+        return _created(recorder, function, *arguments, **keywords)
     return call_function(recorder, function, arguments, keywords)
 
 
-def _seen(recorder: Recorder, function: Any, value: Any) -> Any:
-    """Answer `isscalar` and `iterable`."""
+def _query(recorder: Recorder, function: Any, value: Any) -> Any:
+    """Handle `isscalar` and `iterable`."""
     if not isinstance(value, BaseArrayProxy):
         return function(value)
     return value.scalar if function is numpy.isscalar else value.ndim > 0
@@ -55,14 +55,14 @@ def _seen(recorder: Recorder, function: Any, value: Any) -> Any:
 
 def _full(recorder: Recorder, function: Any, shape: Any, fill_value: Any, dtype: Any = None, **keywords: Any) -> Any:
     if is_known(fill_value):
-        return _made(recorder, function, shape, fill_value, dtype, **keywords)
+        return _created(recorder, function, shape, fill_value, dtype, **keywords)
     shape = _plain(recorder, shape)
     lengths = (shape,) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
     return full_like(recorder, fill_value, lengths, numpy.dtype(dtype or fill_value.dtype))
 
 
 def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **keywords: Any) -> Any:
-    """Answer `array`, `asarray` and their kin."""
+    """Handle `array`, `asarray` and their kin."""
     copy = keywords.pop("copy", None)
     order = keywords.pop("order", None)
     if keywords.keys() - {"subok"} or order not in (None, "K", "C") or copy is False:
@@ -84,21 +84,21 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
         return as_array(recorder, array)
     if function is numpy.array or copy is True:
         return array.copy() if array is object else array
-    if function in _LAID_OUT:
+    if function in _IN_ORDER:
         return steps_of(recorder, function, (array,), {}, "view")
     return array if order != "C" else steps_of(recorder, numpy.asarray, (array,), {"order": order}, "view")
 
 
 # They give an array in some layout: a view or a copy, as it lies in memory.
-_LAID_OUT = (numpy.ascontiguousarray, numpy.asfortranarray)
+_IN_ORDER = (numpy.ascontiguousarray, numpy.asfortranarray)
 # By kind of row.
 _HANDLERS: dict[str, Callable[..., Any]] = {
     "array": _array,
     "full": _full,
-    "made": _made,
-    "mesh": _made_of_known,
-    "range": _made_of_known,
-    "seen": _seen,
+    "made": _created,
+    "mesh": _range,
+    "range": _range,
+    "seen": _query,
 }
 CREATION.update((function, _HANDLERS[row.kind]) for function, row in functions(*_HANDLERS))
-CREATION[numpy.meshgrid] = _made_of_known
+CREATION[numpy.meshgrid] = _range

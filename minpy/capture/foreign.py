@@ -1,4 +1,4 @@
-"""What stands for what a captured function reads outside: modules, instances, classes, functions and containers.
+"""The proxy of what a captured function reads outside: modules, instances, classes, functions and containers.
 
 Nothing of it can be changed, and what is read of it is noted. What nothing is known of stands there, too: whatever is
 done with it ends the capture, before it happens.
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class ForeignProxy:
-    """What stands for an object of somebody else's.
+    """The proxy of an object of somebody else's.
 
     The names of its own attributes are none that users' code may read.
     """
@@ -259,12 +259,12 @@ def _of_base(base: Any, name: str) -> Any:
     """Return a method that makes a new container: one of the base class, which is the function's own."""
     method = getattr(base, name)
 
-    def made(self: Any, *arguments: Any) -> Any:
+    def call(self: Any, *arguments: Any) -> Any:
         return method(base(self), *arguments)
 
-    made.__name__ = name
-    made.__doc__ = f"Return what `{name}` gives: a new {base.__name__}, the function's own."
-    return made
+    call.__name__ = name
+    call.__doc__ = f"Return what `{name}` gives: a new {base.__name__}, the function's own."
+    return call
 
 
 _NEW_SETS = "copy difference intersection symmetric_difference union __and__ __or__ __sub__ __xor__ __rand__ __ror__"

@@ -12,7 +12,7 @@ from minpy.capture import steps
 from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.captured_run import run_captured
 from minpy.capture.nd_proxy import NDArrayProxy, unwrapped, wrapped
-from minpy.capture.noting import constant, made, operand
+from minpy.capture.noting import constant, operand, output_proxy
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import CONSTANT_TYPES, Reads, attribute
@@ -93,12 +93,12 @@ def capture_forward(
     finally:
         shadow.close()
     result = unwrapped(result) if in_mxnet else result
-    answers = list(result) if isinstance(result, (tuple, list)) else [result]
+    results = list(result) if isinstance(result, (tuple, list)) else [result]
     if operator.guarded and (operator.notes_arrays or isinstance(result, (tuple, list))):
-        operator.note_outputs(len(answers) if isinstance(result, (tuple, list)) else 0, attributes)
+        operator.note_outputs(len(results) if isinstance(result, (tuple, list)) else 0, attributes)
     outputs: list[ArrayProxy] = []
-    for answer in answers:
-        outputs.append(run_captured(recorder, _output, recorder, answer, outputs))
+    for output in results:
+        outputs.append(run_captured(recorder, _output, recorder, output, outputs))
     return outputs
 
 
@@ -137,19 +137,19 @@ def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads) -> list
         input_proxy(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
     ]
     attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
-    answers = capture_forward(recorder, reads, node.operator, inputs, attributes)
-    return [answer.fact for answer in answers]
+    results = capture_forward(recorder, reads, node.operator, inputs, attributes)
+    return [result.fact for result in results]
 
 
-def _output(recorder: Recorder, answer: Any, earlier: Sequence[ArrayProxy]) -> ArrayProxy:
-    if not isinstance(answer, (BaseArrayProxy, bool, int, float, complex, numpy.generic, numpy.ndarray)):
-        raise recorder.refuse(f"it returns a {type(answer).__name__}")
-    answer = operand(recorder, answer)
-    if not isinstance(answer, ArrayProxy):
-        answer = constant(recorder, numpy.asarray(answer))
-    node = answer.value.node
-    shared = answer.is_view or node.operator in (None, CONSTANT) or node not in recorder.places
-    if shared or any(output.value == answer.value for output in earlier):
+def _output(recorder: Recorder, result: Any, earlier: Sequence[ArrayProxy]) -> ArrayProxy:
+    if not isinstance(result, (BaseArrayProxy, bool, int, float, complex, numpy.generic, numpy.ndarray)):
+        raise recorder.refuse(f"it returns a {type(result).__name__}")
+    result = operand(recorder, result)
+    if not isinstance(result, ArrayProxy):
+        result = constant(recorder, numpy.asarray(result))
+    node = result.value.node
+    shared = result.is_view or node.operator in (None, CONSTANT) or node not in recorder.places
+    if shared or any(output.value == result.value for output in earlier):
         copy = steps.make_step(numpy.array, (steps.Slot(0),), {})
-        return made(recorder, recorder.node(copy, [answer.value]), answer.fact)
-    return answer
+        return output_proxy(recorder, recorder.node(copy, [result.value]), result.fact)
+    return result

@@ -1,4 +1,4 @@
-"""The classes of ours that proxies stand for: what is computed of arrays of `minpy.np` is one again."""
+"""Our array classes, of which proxies may be: what is computed of arrays of `minpy.np` is one again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _fronts(values: Any) -> Iterator[Any]:
 
 
 def fronted(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of a proxy answer with what stands for an array of `minpy.np`, if one of the arguments does."""
+    """Let a method of a proxy return the proxy of an array of `minpy.np`, if one of the arguments is such a proxy."""
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -37,7 +37,7 @@ def fronted(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_front(recorder: Recorder, result: Any, front: Any, inputs: Any = ()) -> Any:
-    """Return what stands for arrays of a class, in the place of NumPy's; but for those that were given."""
+    """Return a result with proxies of arrays of a class of ours, in the place of NumPy's; but for those in `inputs`."""
     if isinstance(result, (list, tuple)):
         parts = [as_front(recorder, part, front, inputs) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)

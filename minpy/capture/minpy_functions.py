@@ -23,7 +23,7 @@ from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of, map_tree
 
-__all__ = ["stands_for"]
+__all__ = ["proxy_of"]
 
 # By module, the functions that make arrays, or only rearrange arguments.
 _FUNCTIONS = {
@@ -43,12 +43,12 @@ _FUNCTIONS = {
 _KNOWN = {(module, name) for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
-def stands_for(shadow: Any, function: Any, module: str) -> Callable[..., Any] | None:
-    """Return what stands for a function of ours; None if it is not known to be free of effects."""
+def proxy_of(shadow: Any, function: Any, module: str) -> Callable[..., Any] | None:
+    """Return the proxy of a function of ours; None if it is not known to be free of effects."""
     wrapped = getattr(function, "__wrapped__", None)
     if wrapped is not None and module in ("minpy.numpy", "minpy.numpy.fft", "minpy.numpy.linalg"):
         if type(wrapped) is types.FunctionType and str(wrapped.__module__).startswith("minpy."):
-            return stands_for(shadow, wrapped, wrapped.__module__)
+            return proxy_of(shadow, wrapped, wrapped.__module__)
         return functools.partial(_as_numpys, shadow, wrapped)
     if (module, function.__name__) in _KNOWN:
         return functools.partial(_as_it_is, shadow, function)
@@ -77,14 +77,14 @@ def _as_operator(shadow: Any, operator: Any, *arguments: Any, **keywords: Any) -
     recorder = shadow.recorder
     arrays = [value for value in leaves_of((arguments, keywords)) if isinstance(value, BaseArrayProxy)]
     if arrays and all(array.dtype.kind in "iub" for array in arrays):
-        answer = operator(*map(_as_nd, arguments), **keywords)
-        answer = map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, answer)
+        result = operator(*map(_as_nd, arguments), **keywords)
+        result = map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, result)
     elif arrays:
-        answer = operator(*arguments, **keywords)
+        result = operator(*arguments, **keywords)
     else:
         return _as_it_is(shadow, operator, *arguments, **keywords)
-    answer = as_front(recorder, answer, FRONT_ENDS["numpy"])
-    return list(answer) if type(answer) is tuple else answer
+    result = as_front(recorder, result, FRONT_ENDS["numpy"])
+    return list(result) if type(result) is tuple else result
 
 
 def _as_nd(value: Any) -> Any:
@@ -100,7 +100,7 @@ def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> A
         arguments, keywords = map_tree(lambda leaf, _: _plain(leaf), (arguments, keywords))
     is_numpys = str(getattr(function, "__module__", "")).startswith("minpy.numpy")
 
-    def stands(value: Any, _: Any) -> Any:
+    def proxy(value: Any, _: Any) -> Any:
         if isinstance(value, (Array, numpy.ndarray)):
             array = constant(recorder, numpy.array(raw_of(value)))
             if type(value) is FRONT_ENDS["mxnet"]:
@@ -108,7 +108,7 @@ def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> A
             return as_front(recorder, array, FRONT_ENDS["numpy"]) if isinstance(value, Array) else array
         return as_front(recorder, value, FRONT_ENDS["numpy"]) if is_numpys else value
 
-    return map_tree(stands, function(*arguments, **keywords))
+    return map_tree(proxy, function(*arguments, **keywords))
 
 
 def _plain(value: Any) -> Any:

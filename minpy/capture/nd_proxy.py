@@ -227,7 +227,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
-    """Answer a call of an operator with such proxies among its inputs."""
+    """Handle a call of an operator with such proxies among its inputs."""
     proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
     handler = own_functions.with_states(proxy.recorder, operator)
     if handler is not None:
@@ -239,12 +239,12 @@ def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any]
         elif isinstance(value, numpy.generic):
             value = value.item()
         values.append(value)
-    answer = call_operator(operator, values, attributes, name, as_ndarrays=True)
-    return [NDArrayProxy(output) for output in answer] if isinstance(answer, tuple) else NDArrayProxy(answer)
+    result = call_operator(operator, values, attributes, name, as_ndarrays=True)
+    return [NDArrayProxy(output) for output in result] if isinstance(result, tuple) else NDArrayProxy(result)
 
 
 def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
-    """Answer `x @ y` of which one is such a proxy: numbers keep the array's dtype."""
+    """Handle `x @ y` of which one is such a proxy: numbers keep the array's dtype."""
     array, operand = (x, y) if isinstance(x, NDArrayProxy) else (y, x)
     recorder, dtype = array.recorder, array.inner.dtype
     if isinstance(operand, ScalarProxy):
@@ -271,20 +271,20 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
 def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: NDArrayProxy, operand: Any) -> Any:
         pair = (operand, self) if reflected else (self, operand)
-        answer = _arithmetic(operator(), *pair)
-        is_number = isinstance(answer, NDArrayProxy) and not answer.ndim and self.ndim
-        return answer.reshape((1,)) if is_number else answer  # of `@`
+        result = _arithmetic(operator(), *pair)
+        is_number = isinstance(result, NDArrayProxy) and not result.ndim and self.ndim
+        return result.reshape((1,)) if is_number else result  # of `@`
 
     return method
 
 
 def _in_place(operator: Callable[[], Any]) -> Callable[[Any, Any], Any]:
     def method(self: NDArrayProxy, operand: Any) -> Any:
-        answer = _arithmetic(operator(), self, operand)
-        if answer is NotImplemented:
-            return answer
+        output = _arithmetic(operator(), self, operand)
+        if output is NotImplemented:
+            return output
         inner = self.inner
-        result = answer.inner
+        result = output.inner
         if inner.dtype.kind == "b" != result.dtype.kind or result.shape != inner.shape:
             raise self.recorder.refuse("it stores what an array of booleans, or of another shape, cannot hold")
         store(inner, result if result.dtype == inner.dtype else result.astype(inner.dtype))

@@ -1,4 +1,4 @@
-"""What is done to proxies becomes steps: nodes of a graph, with the facts of their answers."""
+"""What is done to proxies becomes steps: nodes of a graph, with the facts of their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minpy.capture import steps
 from minpy.capture.abstract_evaluation import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import BaseArrayProxy
-from minpy.capture.view_or_copy import note_order, several, viewed
+from minpy.capture.view_or_copy import in_container, note_order, viewed
 from minpy.core.array import Array
 from minpy.core.dtypes import ARRAY_KINDS
 from minpy.differentiation.trees import leaves_of
@@ -27,12 +27,12 @@ __all__ = [
     "constant",
     "elementwise",
     "front_of",
+    "in_container",
     "is_known",
     "known_of",
-    "made",
     "operand",
+    "output_proxy",
     "require_order",
-    "several",
     "steps_of",
     "value_of",
 ]
@@ -40,17 +40,17 @@ __all__ = [
 # By NumPy function: (`handler(recorder, row, function, arguments, keywords)`, its row). Filled in `functions`.
 FUNCTION_HANDLERS: dict[Any, tuple[Callable[..., Any], Row]] = {}
 
-# What NumPy warns of, where a sample has few elements; the dtype of the answer does not depend on it.
+# What NumPy warns of, where a sample has few elements; the dtype of the result does not depend on it.
 _OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
 def front_of(arrays: Sequence[BaseArrayProxy]) -> Any:
-    """Return the class of ours that the answer of a call has; None: NumPy's."""
+    """Return the class of ours that the result of a call has; None: NumPy's."""
     return next((array.front for array in arrays if array.front is not None), None)
 
 
-def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any = None) -> Any:
+def output_proxy(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any = None) -> Any:
     """Return the proxy for an output of a node, in a storage of its own: of a class of ours, that has no scalars."""
     if front is not None:
         fact = fact._replace(scalar=False)
@@ -112,7 +112,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     keywords = {} if dtype is None else {"dtype": numpy.dtype(dtype)}
     if all(is_known(value) for value in values):
         with numpy.errstate(all="ignore"):
-            return _known_answer(recorder, function(*map(known_of, values), **keywords))
+            return _constants(recorder, function(*map(known_of, values), **keywords))
     arrays = [value for value in values if isinstance(value, BaseArrayProxy)]
     with numpy.errstate(all="ignore"):
         sample = function(*map(_sample, values), **keywords)
@@ -132,9 +132,9 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     node = recorder.node(operator, inputs, kind="elementwise")
     recorder.functions.setdefault(node, function)
     front = front_of(arrays)
-    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
-    note_order(arrays, answers)
-    return answers if isinstance(sample, tuple) else answers[0]
+    results = tuple(output_proxy(recorder, node, fact, index, front) for index, fact in enumerate(facts))
+    note_order(arrays, results)
+    return results if isinstance(sample, tuple) else results[0]
 
 
 def require_order(recorder: Recorder, what: str, order: Any) -> None:
@@ -157,18 +157,18 @@ def known_of(value: Any) -> Any:
     return value.known
 
 
-def _known_answer(recorder: Recorder, answer: Any) -> Any:
-    if isinstance(answer, (tuple, list)):
-        return several(type(answer), [_known_answer(recorder, each) for each in answer])
-    return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
+def _constants(recorder: Recorder, result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return in_container(type(result), [_constants(recorder, each) for each in result])
+    return constant(recorder, result) if isinstance(result, (numpy.ndarray, numpy.generic)) else result
 
 
-def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[BaseArrayProxy]) -> int | None:
-    """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
+def _owner(recorder: Recorder, result: Any, samples: Sequence[Any], arrays: Sequence[BaseArrayProxy]) -> int | None:
+    """Return the position of the array in whose memory a result lies, told by samples of all; None: its own."""
     owners = [
         position
         for position, sample in enumerate(samples)
-        if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
+        if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(result, sample)
     ]
     if len({id(arrays[position].storage) for position in owners}) > 1:
         raise recorder.refuse("an answer lies in the memory of several arrays")
@@ -182,7 +182,7 @@ def _sample(value: Any) -> Any:
 
 
 def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any], keywords: dict[str, Any]) -> None:
-    """Refuse operands of no axes whose value would decide about the dtype of the answer."""
+    """Refuse operands of no axes whose value would decide about the dtype of the result."""
     unknown = [value for value in values if isinstance(value, BaseArrayProxy) and value.known is None]
     if recorder.freezes or all(value.shape for value in unknown) or not any(value.shape for value in unknown):
         return
@@ -213,7 +213,7 @@ def steps_of(
     fact: Fact | None = None,
     operator: tuple[Any, Sequence[Any], dict[str, Any]] | None = None,
 ) -> Any:
-    """Return the answer of a call as one step of some kind: a proxy, or a tuple or list of them.
+    """Return the result of a call as one step of some kind: a proxy, or a tuple or list of them.
 
     `operator` is (operator, inputs, attributes) where the call is one of an operator.
     """
@@ -227,8 +227,8 @@ def steps_of(
             result = function(*filled[0], **filled[1])
         parts = result if isinstance(result, (list, tuple)) else [result]
         owners = [0 if shares else _owner(recorder, part, elements, arrays) for part in parts]
-        answer = _known_answer(recorder, result)
-        return viewed(recorder, function, spec, arrays, answer, owners) if arrays else answer
+        output = _constants(recorder, result)
+        return viewed(recorder, function, spec, arrays, output, owners) if arrays else output
     inputs = [array.value for array in arrays]
     container: Any = None
     if fact is not None:
@@ -247,17 +247,17 @@ def steps_of(
         outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *spec, outputs), inputs, kind=kind)
     front = front_of(arrays)
-    answers = [made(recorder, node, each, index, front) for index, each in enumerate(facts)]
+    results = [output_proxy(recorder, node, each, index, front) for index, each in enumerate(facts)]
     if kind in ("elementwise", "reduce"):
-        note_order(arrays, answers)
-    answer = answers[0] if container is None else several(container, answers)
-    return viewed(recorder, function, spec, arrays, answer, owners)
+        note_order(arrays, results)
+    output = results[0] if container is None else in_container(container, results)
+    return viewed(recorder, function, spec, arrays, output, owners)
 
 
 def _facts(
     recorder: Recorder, function: Any, spec: Any, arrays: Sequence[BaseArrayProxy], kind: str
 ) -> tuple[Any, list[Fact], list[int | None]]:
-    """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
+    """Return (class of the results if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(spec, samples)
@@ -281,14 +281,14 @@ def _facts(
                     invertible(sample, row.sample) if array.known is None else sample
                     for array, sample in zip(arrays, samples, strict=True)
                 ]
-        answer = call(*samples)
+        result = call(*samples)
         if VALUE_BASED and kind == "elementwise":
             _refuse_value_based(recorder, call, arrays, {})
-    container = type(answer) if isinstance(answer, (tuple, list)) else None
-    answers = [answer] if container is None else answer
+    container = type(result) if isinstance(result, (tuple, list)) else None
+    results = [result] if container is None else result
     facts: list[Fact] = []
     owners: list[int | None] = []
-    for each in answers:
+    for each in results:
         if not isinstance(each, (numpy.ndarray, numpy.generic)):
             raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
         fact = fact_of(each)
@@ -300,9 +300,9 @@ def _facts(
     return container, facts, owners
 
 
-def _is_read_only(answer: Any) -> bool:
-    """Tell whether nothing may be stored into an answer: then it is kept as a view is."""
-    return isinstance(answer, numpy.ndarray) and not answer.flags.writeable
+def _is_read_only(result: Any) -> bool:
+    """Tell whether nothing may be stored into a result: then it is kept as a view is."""
+    return isinstance(result, numpy.ndarray) and not result.flags.writeable
 
 
 def _called(function: Any) -> str:
@@ -327,7 +327,7 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[BaseArrayProxy]) ->
 
 
 def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Return what a NumPy function answers."""
+    """Return what a NumPy function returns."""
     entry = FUNCTION_HANDLERS.get(function)
     if entry is None:
         row = row_of(function)

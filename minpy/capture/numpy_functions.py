@@ -141,7 +141,7 @@ def _operator_of(
 
 
 def _step(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any], kind: str = "") -> Any:
-    """Answer a call as one step of the kind that its row says, or of another one."""
+    """Handle a call as one step of the kind that its row says, or of another one."""
     named, out = _prepared(recorder, row, function, arguments, keywords)
     positional, by_keyword = _split(row, function, named)
     operator = _operator_of(recorder, function, named)
@@ -194,7 +194,7 @@ def _bins(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 
 
 def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """Answer where the shape depends on values that are known."""
+    """Handle a call where the shape depends on values that are known."""
     named = _bound(function, arguments, keywords)
     deciding = [
         value for position, value in enumerate(named.values()) if row.captured == 1 or not row.may_capture(position)
@@ -220,9 +220,9 @@ _LABELS = ascii_uppercase + ascii_lowercase
 
 def _with_text(recorder: Recorder, arguments: Sequence[Any]) -> list[Any]:
     """Return what `einsum` is given, labels in lists behind their operands, as a text and the operands."""
-    *parts, answer = arguments if len(arguments) % 2 else (*arguments, None)
+    *parts, result = arguments if len(arguments) % 2 else (*arguments, None)
     terms = parts[1::2]
-    for labels in terms if answer is None else [*terms, answer]:
+    for labels in terms if result is None else [*terms, result]:
         if not isinstance(labels, (list, tuple)) or not all(
             label is Ellipsis or (type(label) is int and 0 <= label < len(_LABELS)) for label in labels
         ):
@@ -231,7 +231,7 @@ def _with_text(recorder: Recorder, arguments: Sequence[Any]) -> list[Any]:
     def text(labels: Sequence[Any]) -> str:
         return "".join("..." if label is Ellipsis else _LABELS[label] for label in labels)
 
-    return [",".join(map(text, terms)) + ("" if answer is None else f"->{text(answer)}"), *parts[::2]]
+    return [",".join(map(text, terms)) + ("" if result is None else f"->{text(result)}"), *parts[::2]]
 
 
 def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
@@ -243,7 +243,7 @@ def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 
 
 def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
-    """Answer a function that changes its first argument: another one of its kind is made."""
+    """Handle a function that changes its first argument: another one of its kind is made."""
     target, *operands = arguments or [keywords.pop(row.writes, None)]
     if not isinstance(target, BaseArrayProxy):
         raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not captured")
@@ -291,7 +291,7 @@ def filled(value: Any, shape: Any, dtype: Any) -> Any:
 
 
 def _each(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """Answer with a view of each array: what is changed through it is that array, and no other."""
+    """Return a view of each array: what is changed through it is that array, and no other."""
     arrays = [operand(recorder, value) for value in arguments]
     if function is numpy.broadcast_arrays:
         shape = numpy.broadcast_shapes(*map(numpy.shape, arrays))
@@ -304,7 +304,7 @@ def _each(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 
 
 def _open_mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """Answer `ix_`: vectors as they index the axes of one array."""
+    """Handle `ix_`: vectors as they index the axes of one array."""
     vectors = [operand(recorder, value) for value in arguments]
     for vector in vectors:
         if not is_known(vector) and vector.dtype.kind == "b":
@@ -323,7 +323,7 @@ def _open_mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keyw
 
 
 def _index(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """Answer with positions in an array of some shape."""
+    """Return positions in an array of some shape."""
     array, *sizes = _bound(function, arguments, keywords).values()
     return tuple(constant(recorder, each) for each in function(large(array), *map(known_of, sizes)))
 

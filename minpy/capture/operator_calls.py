@@ -10,7 +10,7 @@ import numpy
 
 from minpy.capture import own_functions
 from minpy.capture.abstract_evaluation import Fact, fact_of, invertible, large
-from minpy.capture.noting import front_of, made, operand, value_of
+from minpy.capture.noting import front_of, operand, output_proxy, value_of
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
@@ -28,7 +28,7 @@ __all__ = ["call_operator"]
 def call_operator(
     operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None, as_ndarrays: bool = False
 ) -> Any:
-    """Answer a call of an operator with proxies among its inputs: `dispatch` leads here.
+    """Handle a call of an operator with proxies among its inputs: `dispatch` leads here.
 
     `as_ndarrays` says that they stand for NDArrays: results have memory of their own, and of integers are integers.
     """
@@ -60,14 +60,14 @@ def call_operator(
         node = recorder.node(operator, inputs, attributes)
         facts = _facts_of_user(recorder, node, values)
     front = None if as_ndarrays else front_of(arrays)
-    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
+    results = tuple(output_proxy(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     if operator.builtin and operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, BaseArrayProxy) else value for value in values)
-        answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
-    if len(answers) > 1:
-        return dispatch.visible(operator, answers, attributes)
-    return answers if returns_tuple_of_one(operator, attributes) else answers[0]
+        results = viewed(recorder, operator, (slots, attributes), arrays, results, [0] * len(results))
+    if len(results) > 1:
+        return dispatch.visible(operator, results, attributes)
+    return results if returns_tuple_of_one(operator, attributes) else results[0]
 
 
 def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> list[Fact]:
@@ -88,10 +88,10 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
     with numpy.errstate(all="ignore"):
         samples = [large(value) if isinstance(value, BaseArrayProxy) else value for value in values]
         try:
-            answer = operator.forward(*samples, **attributes)
+            result = operator.forward(*samples, **attributes)
         except Exception:  # matrices of ones have no inverse
-            answer = operator.forward(*(invertible(sample, "regular") for sample in samples), **attributes)
-    return [fact_of(output) for output in (answer if isinstance(answer, tuple) else (answer,))]
+            result = operator.forward(*(invertible(sample, "regular") for sample in samples), **attributes)
+    return [fact_of(output) for output in (result if isinstance(result, tuple) else (result,))]
 
 
 def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list[Fact]:

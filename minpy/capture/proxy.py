@@ -302,11 +302,11 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
             raise self.recorder.refuse(f"it moves an array to {context}")
         return proxy
 
-    def kept(self, answer: Any) -> Any:
-        """Return an answer that lies in this array's memory as one that cannot be written to."""
-        step = ViewStep(None, (), {}, 0, answer.fact, None)
+    def kept(self, result: Any) -> Any:
+        """Return a result that lies in this array's memory as one that cannot be written to."""
+        step = ViewStep(None, (), {}, 0, result.fact, None)
         chain = (*self.chain, step)
-        return type(self)(self.recorder, answer.value, answer.fact, self.storage, answer.known, chain, self.front)
+        return type(self)(self.recorder, result.value, result.fact, self.storage, result.known, chain, self.front)
 
 
 _METHOD_NAMES = (

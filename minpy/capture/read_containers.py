@@ -25,13 +25,13 @@ from minpy.capture.values import BaseArrayProxy
 __all__ = [
     "KINDS",
     "LARGEST",
+    "container_proxy",
     "is_container",
     "is_getter",
     "is_of_scipy",
     "is_plain_enum",
     "is_plain_namedtuple",
     "keys_of",
-    "made",
     "require_own",
     "values_of",
 ]
@@ -125,12 +125,12 @@ def keys_of(shadow: Any, value: Any, name: str) -> list[Any] | None:
     """Return what stands for keys of a dict, or members of a set; None if one compares as only its class knows."""
     proxies = []
     for key in value:
-        stands = shadow.shadow_of(key, f"a key of {name}")
-        is_own = isinstance(stands, ForeignProxy) and type(key).__hash__ in (object.__hash__, enum.Enum.__hash__)
-        is_function = isinstance(stands, ForeignProxy) and not isinstance(stands, ObjectProxy) and callable(key)
-        if not (is_constant(key) or stands is key or is_own or is_function or _is_tuple_of_constants(key)):
+        proxy = shadow.shadow_of(key, f"a key of {name}")
+        is_own = isinstance(proxy, ForeignProxy) and type(key).__hash__ in (object.__hash__, enum.Enum.__hash__)
+        is_function = isinstance(proxy, ForeignProxy) and not isinstance(proxy, ObjectProxy) and callable(key)
+        if not (is_constant(key) or proxy is key or is_own or is_function or _is_tuple_of_constants(key)):
             return None
-        proxies.append(stands)
+        proxies.append(proxy)
     return proxies
 
 
@@ -138,8 +138,8 @@ def _is_tuple_of_constants(value: Any) -> bool:
     return type(value) is tuple and all(is_constant(part) or _is_tuple_of_constants(part) for part in value)
 
 
-def made(shadow: Any, value: Any, name: str) -> Any:
-    """Return what stands for a container, all of whose parts are noted."""
+def container_proxy(shadow: Any, value: Any, name: str) -> Any:
+    """Return the proxy of a container, all of whose parts are noted."""
     kind = type(value)
     if kind is slice:
         return slice(*(shadow.shadow_of(part, name) for part in (value.start, value.stop, value.step)))
@@ -170,8 +170,8 @@ def made(shadow: Any, value: Any, name: str) -> Any:
         proxy.default = True
     shadow.proxies[id(value)] = value, proxy
     put = collections.OrderedDict.__setitem__ if kind is collections.OrderedDict else dict.__setitem__
-    for key, stands in zip(list(value), key_proxies, strict=True):
-        put(proxy, stands, shadow.value(value[key], item, value, key, f"{name}[{key!r}]"))
+    for key, key_proxy in zip(list(value), key_proxies, strict=True):
+        put(proxy, key_proxy, shadow.value(value[key], item, value, key, f"{name}[{key!r}]"))
     return shadow.watched(proxy)
 
 

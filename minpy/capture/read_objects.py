@@ -96,17 +96,17 @@ class ObjectReads:
             self.note(slot_value, owner, name, ABSENT, path)
             raise AttributeError(name)
         if in_class is not ABSENT and member(kind, "__set__") is not ABSENT:
-            answer = self._bound(in_class, shadow, cls, path)
-            if answer is not ABSENT:
-                return answer
+            result = self._bound(in_class, shadow, cls, path)
+            if result is not ABSENT:
+                return result
         value = own_value(owner, name)
         if value is not ABSENT:
             return self.value(value, own_value, owner, name, path)
         self.note(own_value, owner, name, ABSENT, path)
         if in_class is ABSENT:
             return self._computed(owner, shadow, name, path)
-        answer = self._bound(in_class, shadow, cls, path)
-        return answer if answer is not ABSENT else self.value(in_class, member, cls, name, path)
+        result = self._bound(in_class, shadow, cls, path)
+        return result if result is not ABSENT else self.value(in_class, member, cls, name, path)
 
     def _computed(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
         """Return what a class's `__getattr__` gives for an attribute that is not there."""
@@ -135,8 +135,8 @@ class ObjectReads:
         if name == "__eq__" and in_class is object.__eq__:
             return NotImplemented  # two of them are equal if they are one
         if name == "__ne__" and in_class is object.__ne__:
-            answer = self.special(shadow, "__eq__", arguments, {})
-            return answer if answer is NotImplemented else not answer
+            result = self.special(shadow, "__eq__", arguments, {})
+            return result if result is NotImplemented else not result
         if in_class is ABSENT:
             if name == "__bool__":
                 has_length = self._member(cls, "__len__", path) is not ABSENT
@@ -150,7 +150,7 @@ class ObjectReads:
     # -- classes and functions -------------------------------------------------------------------------------------
 
     def attribute_of_class(self, cls: Any, shadow: ClassProxy, name: str, path: str) -> Any:
-        """Return what stands for an attribute of a class."""
+        """Return the proxy of an attribute of a class."""
         if type(cls) not in _METACLASSES:
             raise self.refuse(f"{path} may be computed by the class of {cls.__name__}: pass it as an argument")
         self.note(class_of, cls, None, type(cls), f"type({shadow.__path__})")
@@ -167,8 +167,8 @@ class ObjectReads:
             return self.function(in_class, path)
         if isinstance(in_class, property):
             raise self.refuse(f"it reads the property {path} of a class")
-        answer = self._bound(in_class, None, cls, path)
-        return answer if answer is not ABSENT else self.value(in_class, member, cls, name, path)
+        result = self._bound(in_class, None, cls, path)
+        return result if result is not ABSENT else self.value(in_class, member, cls, name, path)
 
     def attribute_of_super(self, start: type, shadow: Any, name: str, path: str) -> Any:
         """Return what stands for `super().name`."""
@@ -183,11 +183,11 @@ class ObjectReads:
             raise AttributeError(f"'super' object has no attribute {name!r}")
         if instance is None and isinstance(inherited_value, types.FunctionType):
             return self.function(inherited_value, path)
-        answer = self._bound(inherited_value, instance, cls, path)
-        return answer if answer is not ABSENT else self.value(inherited_value, inherited, cls, (start, name), path)
+        result = self._bound(inherited_value, instance, cls, path)
+        return result if result is not ABSENT else self.value(inherited_value, inherited, cls, (start, name), path)
 
     def attribute_of_function(self, function: Any, name: str, path: str) -> Any:
-        """Return what stands for an attribute of a user's function."""
+        """Return the proxy of an attribute of a user's function."""
         if name in ("__name__", "__qualname__"):
             return self.value(getattr(function, name), attribute, function, name, path)
         if not may_be_read(name):
@@ -201,7 +201,7 @@ class ObjectReads:
     # -- modules ---------------------------------------------------------------------------------------------------
 
     def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
-        """Return what stands for a member of a module."""
+        """Return the proxy of a member of a module."""
         if not is_known(module) and not self.recorder.freezes:
             raise self.refuse(changing_reason(module, path) or f"{path} is not known to be free of effects")
         try:

@@ -26,7 +26,7 @@ __all__ = ["Part", "Step", "TraceReport", "trace_report"]
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its kind, the function, the shape and dtype of its answer, and the line that it comes from."""
+    """One step: its kind, the function, the shape and dtype of its result, and the line that it comes from."""
 
     kind: str
     name: str
@@ -91,7 +91,7 @@ def trace_report(operator: Any, arguments: Sequence[Any], attributes: dict[str, 
     values = [_value(value) for value in inputs]
     if operator.uses_training and named.get("training") is None:
         named["training"] = False
-    forward, answers = _forward(operator, values, named)
+    forward, results = _forward(operator, values, named)
     parts = [forward]
     for index, value in enumerate(values):
         if isinstance(value, numpy.ndarray) and value.dtype.kind in "fc":
@@ -99,7 +99,7 @@ def trace_report(operator: Any, arguments: Sequence[Any], attributes: dict[str, 
             if operator.is_zero(index):
                 parts.append(Part(name))
             elif operator.has_rule(index):
-                parts.append(_rule(name, operator, index, values, named, answers))
+                parts.append(_rule(name, operator, index, values, named, results))
     shown = ", ".join(
         f"{name} {value.dtype} {value.shape}" if isinstance(value, numpy.ndarray) else f"{name} {value!r}"
         for name, value in zip(operator.argument_names(len(values)), values, strict=True)
@@ -126,28 +126,28 @@ def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -
     def trace() -> Any:
         if not operator.builtin:
             return capture_forward(recorder, Reads(), operator, inputs, attributes)
-        answer = run_captured(recorder, definition_of(operator), *inputs, **attributes)
-        return answer if isinstance(answer, (tuple, list)) else [answer]
+        result = run_captured(recorder, definition_of(operator), *inputs, **attributes)
+        return result if isinstance(result, (tuple, list)) else [result]
 
     part, outputs = _part("forward", recorder, trace)
-    if outputs is not None and all(isinstance(answer, ArrayProxy) for answer in outputs):
+    if outputs is not None and all(isinstance(result, ArrayProxy) for result in outputs):
         return part, [numpy.broadcast_to(numpy.zeros((), output.dtype), output.shape) for output in outputs]
     with numpy.errstate(all="ignore"):
-        answer = operator(*values, **attributes) if operator.guarded else operator.forward(*values, **attributes)
+        result = operator(*values, **attributes) if operator.guarded else operator.forward(*values, **attributes)
     return part, [
-        numpy.asarray(raw_of(output)) for output in (answer if isinstance(answer, (tuple, list)) else [answer])
+        numpy.asarray(raw_of(output)) for output in (result if isinstance(result, (tuple, list)) else [result])
     ]
 
 
 def _rule(
-    name: str, operator: Any, index: int, values: Sequence[Any], attributes: dict[str, Any], answers: Sequence[Any]
+    name: str, operator: Any, index: int, values: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]
 ) -> Part:
     recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
 
     def answer_proxies() -> Any:
-        made = tuple(_input_proxy(recorder, answer) for answer in answers)
+        array = tuple(_input_proxy(recorder, result) for result in results)
         is_tuple = operator.visible_outputs is not None or returns_tuple_of_one(operator, attributes)
-        return made if len(made) > 1 or is_tuple else made[0]
+        return array if len(array) > 1 or is_tuple else array[0]
 
     def trace() -> Any:
         inputs = [_input_proxy(recorder, value) for value in values]

@@ -29,16 +29,16 @@ class RuleCall(NamedTuple):
 
 
 def _rule_of(operator: Any, index: int) -> tuple[Any, tuple[int, ...] | None, bool]:
-    """Return (the rule of an input, the inputs that it answers for or None for all, whether it is several's).
+    """Return (the rule of an input, the inputs whose gradients it gives or None for all, whether it gives several).
 
     This is the place that says which form of a rule is its definition.
     """
     rule = operator.rules[index] if index < len(operator.rules) else None
     if rule is not None:
         return rule, (index,), False
-    for indices, several in operator.multiple_rules:
+    for indices, many in operator.multiple_rules:
         if indices is None or index in indices:
-            return several, indices, True
+            return many, indices, True
     raise LookupError(index)
 
 
@@ -54,7 +54,7 @@ def has_kernel(operator: Any, index: int) -> bool:
 def capture_rule(
     recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, requires_grad: Sequence[int]
 ) -> dict[int, ArrayProxy]:
-    """Return the gradient of one input, and of others for which the same rule answers, by their positions."""
+    """Return the gradient of one input, and of others which the same rule gives, by their positions."""
     operator = call.operator
     try:
         rule, indices, is_several = _rule_of(operator, index)
@@ -94,13 +94,13 @@ def capture_rule(
     return gradients
 
 
-def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) -> ArrayProxy:
+def conformed_gradient(recorder: Recorder, part: Any, result: Any, like: Any) -> ArrayProxy:
     """Return a gradient as an argument needs it, as far as is known what that is: not of one that is not kept."""
     if not isinstance(like, (BaseArrayProxy, Shaped)):
         if not isinstance(part, ArrayProxy):
             raise recorder.refuse("a gradient is no array")
         return part
-    return run_captured(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
+    return run_captured(recorder, conformed, recorder, part, result.shape, like.shape, like.dtype)
 
 
 def _shadow(recorder: Recorder, reads: Reads | None, call: RuleCall, index: int) -> ShadowFunctions:
@@ -111,8 +111,8 @@ def _shadow(recorder: Recorder, reads: Reads | None, call: RuleCall, index: int)
     if index < len(operator.rules):
         reads.note("backward", item, operator.rules, index, operator.rules[index])
     reads.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
-    for position, several in enumerate(operator.multiple_rules):
-        reads.note("backward", item, operator.multiple_rules, position, several)
+    for position, many in enumerate(operator.multiple_rules):
+        reads.note("backward", item, operator.multiple_rules, position, many)
     return ShadowFunctions(recorder, reads, "backward", wrapped if operator.kind == "mxnet" else None)
 
 

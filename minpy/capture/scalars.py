@@ -125,7 +125,7 @@ class ScalarProxy:
         return numpy.array(self.pin(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Answer a call on numbers alone, whose results are NumPy's scalars; arrays among them answer themselves."""
+        """Handle a call on numbers alone, whose results are NumPy's scalars; arrays among them handle it themselves."""
         recorder = self.scalars.recorder
         for value in inputs:
             if isinstance(value, recorder.proxy_class):
@@ -194,7 +194,7 @@ for _function in (int, float, complex, operator.index, hash, str, repr, format, 
 
 
 def call_math(function: Callable[..., Any], *operands: Any) -> Any:
-    """Answer a function of `math`: on numbers that change, at each call."""
+    """Handle a function of `math`: on numbers that change, at each call."""
     if any(isinstance(operand, ScalarProxy) for operand in operands):
         if all(isinstance(operand, ScalarProxy) or type(operand) in (float, int) for operand in operands):
             return _compute(function, operands)

@@ -25,12 +25,13 @@ from minpy.capture.read_objects import ObjectReads
 from minpy.capture.reads import Reads, attribute, item, keys, missing
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, Scalars, is_dynamic
-from minpy.capture.shadow_code import codes_of, require_harmless, store_location
+from minpy.capture.shadow_code import require_harmless, store_location
 from minpy.capture.shadow_globals import ShadowGlobals
 from minpy.capture.shadow_values import proxy_of
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.dtypes import ARRAY_KINDS
+from minpy.core.gradient_rules import codes_of
 from minpy.core.numpy_semantics import SwitchScope
 
 __all__ = ["ShadowFunctions"]
@@ -213,7 +214,7 @@ class ShadowFunctions(ObjectReads):
     def import_module(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Answer `import` inside a function: modules that are known."""
+        """Handle `import` inside a function: modules that are known."""
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
         if self.recorder.freezes:

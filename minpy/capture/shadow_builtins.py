@@ -63,21 +63,21 @@ def _isinstance(shadow: Any, value: Any, classes: Any) -> bool:
     if isinstance(value, ForeignProxy):
         owner = value.__owner__
         _require_plain(shadow, classes)
-        answer = isinstance(owner, classes)
-        shadow.note(is_instance, owner, _hashable(shadow, classes), answer, f"isinstance({value.__path__}, ...)")
-        return answer
+        result = isinstance(owner, classes)
+        shadow.note(is_instance, owner, _hashable(shadow, classes), result, f"isinstance({value.__path__}, ...)")
+        return result
     return _issubclass_noted(shadow, shadow.class_of(value), classes)
 
 
 def _require_plain(shadow: Any, classes: Any) -> tuple[Any, ...]:
     """Return the classes that are asked for; refuse those that answer by code of a user's."""
-    several = classes if isinstance(classes, tuple) else (classes,)
-    for cls in several:
+    many = classes if isinstance(classes, tuple) else (classes,)
+    for cls in many:
         if isinstance(cls, tuple):
             _require_plain(shadow, cls)
         elif type(cls).__module__ not in ("abc", "builtins", "enum", "types", "typing"):
             raise shadow.refuse(f"{getattr(cls, '__name__', cls)} tells by itself what is an instance of it")
-    return several
+    return many
 
 
 def _hashable(shadow: Any, classes: Any) -> Any:
@@ -89,11 +89,11 @@ def _hashable(shadow: Any, classes: Any) -> Any:
 
 
 def _issubclass_noted(shadow: Any, cls: type, classes: Any) -> bool:
-    several = _require_plain(shadow, classes)
-    answer = issubclass(cls, classes)
-    if any(type(asked) is not type for asked in several):  # others can be registered as their subclasses
-        shadow.note(is_subclass, cls, _hashable(shadow, classes), answer, f"issubclass({cls.__name__}, ...)")
-    return answer
+    many = _require_plain(shadow, classes)
+    result = issubclass(cls, classes)
+    if any(type(asked) is not type for asked in many):  # others can be registered as their subclasses
+        shadow.note(is_subclass, cls, _hashable(shadow, classes), result, f"issubclass({cls.__name__}, ...)")
+    return result
 
 
 def _issubclass(shadow: Any, cls: Any, classes: Any) -> bool:

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from minpy.capture.places import SourceLocation
 from minpy.capture.proxy_attributes import WATCHED
 from minpy.capture.shadow_builtins import may_be_read
+from minpy.core.gradient_rules import codes_of
 
-__all__ = ["codes_of", "require_harmless", "store_location"]
+__all__ = ["require_harmless", "store_location"]
 
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a function's code and that of the functions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from codes_of(constant)
 
 
 def require_harmless(shadow: Any, code: types.CodeType, is_outermost: bool) -> None:

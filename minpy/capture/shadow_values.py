@@ -62,7 +62,7 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     if isinstance(value, BaseOperator):
         return _operator(shadow, value, name)
     if read_containers.is_container(value):
-        return read_containers.made(shadow, value, name)
+        return read_containers.container_proxy(shadow, value, name)
     if kind in (types.FunctionType, types.MethodType):
         return _callable(shadow, value, name)
     if kind is functools.partial:
@@ -149,7 +149,7 @@ def _callable(shadow: Any, value: Any, name: str) -> Any:
         return types.MethodType(shadow.function(value.__func__, name), shadow.shadow_of(value.__self__, name))
     module = str(getattr(value, "__module__", None))
     if module.startswith("minpy."):
-        proxy = minpy_functions.stands_for(shadow, value, module)
+        proxy = minpy_functions.proxy_of(shadow, value, module)
         if proxy is not None:
             return proxy
     if module.split(".")[0] in LIBRARIES:
@@ -198,5 +198,5 @@ def _call_inner(operator: Operator, inner: Callable[..., Any], *arguments: Any, 
             return value
         return value.recorder.proxy_class.from_outside(value.recorder, value.value, value.shape, value.dtype)
 
-    answer = inner(*map(read_only, arguments), **{key: read_only(value) for key, value in keywords.items()})
-    return tuple(answer) if isinstance(answer, list) else answer
+    result = inner(*map(read_only, arguments), **{key: read_only(value) for key, value in keywords.items()})
+    return tuple(result) if isinstance(result, list) else result

@@ -58,8 +58,8 @@ class Step(Operator):
     ) -> None:
         forward = _caller(function, arguments, keywords)
         if outputs:
-            several = forward
-            forward = (lambda *arrays: several(*arrays)[0]) if outputs == 1 else lambda *arrays: tuple(several(*arrays))
+            many = forward
+            forward = (lambda *arrays: many(*arrays)[0]) if outputs == 1 else lambda *arrays: tuple(many(*arrays))
         super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
         self.function, self.arguments, self.keywords = function, arguments, keywords
         self.__doc__ = None
@@ -75,7 +75,7 @@ class Step(Operator):
         return True
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return what gradients read: all arrays, not the answer."""
+        """Return what gradients read: all arrays, not the result."""
         return None, False
 
     def vjp(

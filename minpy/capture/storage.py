@@ -108,12 +108,12 @@ def _replayed(step: ViewStep, base: Any) -> Any:
     recorder, function = base.recorder, step.function
     arguments, keywords = fill((step.arguments, step.keywords), [base])
     if isinstance(function, Operator):
-        answer = function(*arguments, **keywords)
+        result = function(*arguments, **keywords)
     elif function is item_of:
-        answer = steps_of(recorder, item_of, arguments, {}, "view")
+        result = steps_of(recorder, item_of, arguments, {}, "view")
     else:
-        answer = call_function(recorder, function, arguments, keywords)
-    return answer[step.index] if isinstance(answer, (list, tuple)) else answer
+        result = call_function(recorder, function, arguments, keywords)
+    return result[step.index] if isinstance(result, (list, tuple)) else result
 
 
 def _put_back(base: Any, step: ViewStep, part: Any) -> Any:
@@ -215,7 +215,7 @@ def getitem(array: BaseArrayProxy, index: Any) -> Any:
 
 
 def setitem(array: BaseArrayProxy, index: Any, value: Any) -> None:
-    """Answer `array[index] = value`."""
+    """Handle `array[index] = value`."""
     recorder = array.recorder
     require_writable(array)
     value = operand(recorder, value)
@@ -240,7 +240,7 @@ def setitem(array: BaseArrayProxy, index: Any, value: Any) -> None:
 
 
 def plain_index(recorder: Recorder, array: BaseArrayProxy, index: Any) -> tuple[Any, bool]:
-    """Return (an index as a step holds it, whether it is basic, so that the answer is a view)."""
+    """Return (an index as a step holds it, whether it is basic, so that the result is a view)."""
     parts = index if isinstance(index, tuple) else (index,)
     index_parts: list[Any] = []
     basic = True

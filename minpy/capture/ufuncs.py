@@ -29,7 +29,7 @@ def is_default(key: str, value: Any) -> bool:
 
 
 def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
-    """Answer a call of a ufunc, or of a method of it, without `out=` and `where=`."""
+    """Handle a call of a ufunc, or of a method of it, without `out=` and `where=`."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if row_of(ufunc) is None and all("O" in loop for loop in ufunc.types):
         raise recorder.refuse(f"{name} calls a function of Python: numpy.frompyfunc made it")
@@ -64,7 +64,7 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
 def masked(
     recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any], where: Any, out: Any, options: dict[str, Any]
 ) -> Any:
-    """Answer `ufunc(..., out=y, where=mask)`: where the mask is False, `y` stays, and nothing is computed."""
+    """Handle `ufunc(..., out=y, where=mask)`: where the mask is False, `y` stays, and nothing is computed."""
     target = out[0] if out is not None and len(out) == 1 else None
     if method != "__call__" or ufunc.signature is not None or not isinstance(target, BaseArrayProxy):
         what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -77,7 +77,7 @@ def masked(
 
 
 def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-    """Answer `ufunc.at(target, index, values)`."""
+    """Handle `ufunc.at(target, index, values)`."""
     if not isinstance(target, BaseArrayProxy):
         raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not captured")
     require_writable(target)

@@ -118,7 +118,7 @@ class BaseArrayProxy:
 
     @property
     def scalar(self) -> bool:
-        """Whether NumPy's answer would be a scalar."""
+        """Whether NumPy's result would be a scalar."""
         return self.fact.scalar
 
     @property

@@ -17,7 +17,7 @@ from minpy.capture.values import BaseArrayProxy, ViewStep
 from minpy.core.operator import Operator
 from minpy.numpy_table.table import functions
 
-__all__ = ["called_on", "note_order", "several", "viewed"]
+__all__ = ["called_on", "in_container", "note_order", "viewed"]
 
 # What gives a view of any array, whatever its strides.
 _CERTAIN = {
@@ -26,7 +26,7 @@ _CERTAIN = {
 }
 
 
-def note_order(arrays: Sequence[BaseArrayProxy], answers: Sequence[BaseArrayProxy]) -> None:
+def note_order(arrays: Sequence[BaseArrayProxy], results: Sequence[BaseArrayProxy]) -> None:
     """Note of new arrays that their elements lie in the order of C, if those of all arrays that they are made of do."""
     assumed: frozenset[int] = frozenset()
     for array in arrays:
@@ -34,9 +34,9 @@ def note_order(arrays: Sequence[BaseArrayProxy], answers: Sequence[BaseArrayProx
             if array.chain or array.storage.contiguous is None:
                 return
             assumed |= array.storage.contiguous
-    for answer in answers:
-        if answer.storage.contiguous is None:
-            answer.storage.contiguous = assumed
+    for result in results:
+        if result.storage.contiguous is None:
+            result.storage.contiguous = assumed
 
 
 def viewed(
@@ -44,7 +44,7 @@ def viewed(
     function: Any,
     spec: Any,
     arrays: Sequence[BaseArrayProxy],
-    answer: Any,
+    result: Any,
     owners: Sequence[int | None],
 ) -> Any:
     """Return the result of a call, or several in a tuple or list, as views of what they are views of.
@@ -81,13 +81,13 @@ def viewed(
             recorder, output.value, output.fact, storage, output.known, (*base.chain, step), base.front
         )
 
-    if isinstance(answer, (tuple, list)):
-        return several(type(answer), [view(output, at, owners[at]) for at, output in enumerate(answer)])
-    return view(answer, 0, owners[0])
+    if isinstance(result, (tuple, list)):
+        return in_container(type(result), [view(output, at, owners[at]) for at, output in enumerate(result)])
+    return view(result, 0, owners[0])
 
 
-def several(kind: Any, values: Sequence[Any]) -> Any:
-    """Return several answers in a list, a tuple, or a named tuple: in a class."""
+def in_container(kind: Any, values: Sequence[Any]) -> Any:
+    """Return several results in a list, a tuple, or a named tuple: in a class."""
     return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
 
@@ -124,5 +124,5 @@ def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:
         return {key: plain(part) for key, part in value.items()} if isinstance(value, dict) else value
 
     arguments, keywords = plain(steps.fill((step.arguments, step.keywords), [sample]))
-    answer = step.function(*arguments, **keywords)
-    return answer[step.index] if isinstance(answer, (list, tuple)) else answer
+    result = step.function(*arguments, **keywords)
+    return result[step.index] if isinstance(result, (list, tuple)) else result

@@ -43,22 +43,12 @@ class _Allocator(ctypes.Structure):
 
 
 class _Allocation(NamedTuple):
-    """What making an array takes.
+    """What making an array takes."""
 
-    Attributes
-    ----------
-    set_handler : callable
-        Sets NumPy's allocator, and returns the one before.
-    aligning, usual : capsule
-        The allocator that aligns, and NumPy's own.
-    advise : callable or None
-        Asks for large pages, for an address and a number of bytes.
-    """
-
-    set_handler: Callable[[Any], Any]
-    aligning: Any
-    usual: Any
-    advise: Callable[[int, int], None] | None
+    set_handler: Callable[[Any], Any]  # sets NumPy's allocator, and returns the one before
+    aligning: Any  # the capsule of the allocator that aligns
+    usual: Any  # that of NumPy's own
+    advise: Callable[[int, int], None] | None  # asks for large pages, for an address and a number of bytes
 
 
 class _Handler(ctypes.Structure):
@@ -151,17 +141,8 @@ def prepare() -> None:
 def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     """Return a new array whose elements are not set, and which begins at a multiple of 64 bytes if it is large.
 
-    Parameters
-    ----------
-    shape : int or sequence of int
-    dtype : dtype
-        float64 if left out.
-
-    Returns
-    -------
-    numpy.ndarray
-        C-contiguous; it owns its memory. Where the C library or NumPy is of a kind that this cannot be had of, it
-        begins where NumPy's arrays do.
+    It is C-contiguous, and owns its memory. Where the C library or NumPy is of a kind that this cannot be had of, it
+    begins where NumPy's arrays do.
 
     Examples
     --------
@@ -180,12 +161,12 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     before = allocation.usual
     try:
         before = allocation.set_handler(allocation.aligning)  # Ctrl-C may come before anything has been assigned
-        made = numpy.empty(shape, dtype)
+        array = numpy.empty(shape, dtype)
     finally:
         allocation.set_handler(before)
     if nbytes >= _HUGE and allocation.advise is not None:
-        allocation.advise(made.ctypes.data, nbytes)
-    return made
+        allocation.advise(array.ctypes.data, nbytes)
+    return array
 
 
 def is_large(array: numpy.ndarray) -> bool:
@@ -203,46 +184,18 @@ def is_large(array: numpy.ndarray) -> bool:
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
-    """Return a new array of zeros, in memory as that of `empty`.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-    dtype : dtype
-        float64 if left out.
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Examples
-    --------
-    >>> zeros(3)
-    array([0., 0., 0.])
-    """
-    made = empty(shape, dtype)
-    made.fill(0)
-    return made
+    """Return a new array of zeros, in memory as that of `empty`."""
+    array = empty(shape, dtype)
+    array.fill(0)
+    return array
 
 
 def copied(source: numpy.ndarray, dtype: Any = None) -> numpy.ndarray:
-    """Return a copy of an array, C-contiguous, in memory as that of `empty`.
+    """Return a copy of an array, converted as `astype` does it, C-contiguous, in memory as that of `empty`.
 
-    Parameters
-    ----------
-    source : numpy.ndarray
-    dtype : dtype, optional
-        What elements are converted to, as `astype` does it; the source's if left out.
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Examples
-    --------
     >>> copied(numpy.arange(3), "float32")
     array([0., 1., 2.], dtype=float32)
     """
-    made = empty(source.shape, source.dtype if dtype is None else dtype)
-    numpy.copyto(made, source, casting="unsafe")
-    return made
+    copy = empty(source.shape, source.dtype if dtype is None else dtype)
+    numpy.copyto(copy, source, casting="unsafe")
+    return copy

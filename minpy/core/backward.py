@@ -26,16 +26,16 @@ def _one(dtype: numpy.dtype) -> numpy.ndarray:
     return ones
 
 
-def head_gradient(head: Array, given: Any) -> numpy.ndarray:
+def head_gradient(head: Array, gradient: Any) -> numpy.ndarray:
     """Return the raw gradient to start with at `head`: the given one, or ones."""
     data = head._data
-    if given is None:
+    if gradient is None:
         if data.size > 4096:  # no pass over memory for ones: every element is the same one
             return numpy.ndarray(data.shape, data.dtype, _one(data.dtype), strides=(0,) * data.ndim)
         ones = numpy.empty(data.shape, data.dtype)
         ones.fill(1)
         return ones
-    value = as_raw(given)
+    value = as_raw(gradient)
     if value.shape != data.shape:
         raise GradientError(
             f"head gradient of shape {value.shape} for a head of shape {data.shape}: they must be equal. "
@@ -103,7 +103,7 @@ def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | 
     return True
 
 
-def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
+def _store(leaf: Leaf, leaf_gradients: dict[Any, Any], key: Any) -> None:
     """Write `found[key]` into the gradient of `leaf`, by handing the buffer over where nobody can tell.
 
     Copying a large gradient costs a pass over memory. It is avoided when the tape holds the only reference to the
@@ -113,7 +113,7 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
     if target is None or leaf.request == "null":
         return
     leaf.fresh = True
-    gradient = found.pop(key)
+    gradient = leaf_gradients.pop(key)
     if leaf.request == "add":
         target._data += gradient
         note_write(target._data)

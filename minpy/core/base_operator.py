@@ -115,17 +115,10 @@ class BaseOperator:
     gradient_source: str = "its own vjp"
 
     def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
-        """Take a cotangent back through a node into the gradients of leaves, if nothing can fail and nobody can tell.
+        """Take a cotangent (None: ones) back through a node of one output into the gradients of leaves.
 
-        Asked of operators that take buffers. They return False if the tape has to walk: also where an array has been
-        changed in place since the call.
-
-        Parameters
-        ----------
-        node : Node
-            It has one output.
-        cotangent : numpy.ndarray or None
-            None stands for ones.
+        Asked of operators that take buffers, which do so if nothing can fail and nobody can tell. They return False if
+        the tape has to walk: also where an array has been changed in place since the call.
         """
         return False
 

@@ -81,8 +81,8 @@ class Memory:
             self._forget_dead()
 
     def _forget_dead(self) -> None:
-        for key, known in list(self._arrays.items()):
-            if known() is None:
+        for key, array_reference in list(self._arrays.items()):
+            if array_reference() is None:
                 self._arrays.pop(key, None)
         self._limit = 2 * len(self._arrays) + 16
 
@@ -90,7 +90,7 @@ class Memory:
         """Return the arrays that share the memory with `array`."""
         if not self._arrays:
             return []
-        arrays = [known() for known in list(self._arrays.values())]
+        arrays = [array_reference() for array_reference in list(self._arrays.values())]
         return [
             neighbour
             for neighbour in arrays
@@ -131,7 +131,7 @@ def memory_of(data: numpy.ndarray) -> Memory:
     return memory
 
 
-def share(array: Array, other: Array) -> None:
+def share(array: Array, neighbour: Array) -> None:
     """Note that two arrays share their memory. Every view is noted: this is `Memory.add` of both, in fewer steps."""
     base = array._data.base
     memory = _memories.get(id(array._data if base is None else base))
@@ -139,19 +139,19 @@ def share(array: Array, other: Array) -> None:
         memory = memory_of(array._data)
     arrays = memory._arrays
     arrays[id(array)] = reference(array)
-    arrays[id(other)] = reference(other)
-    first, second = array._node, other._node
+    arrays[id(neighbour)] = reference(neighbour)
+    first, second = array._node, neighbour._node
     if (first is not None and first.parents != ()) or (second is not None and second.parents != ()):
         memory.taped = True
     if len(arrays) > memory._limit:
         memory._forget_dead()
 
 
-def share_with(array: Array, others: Iterable[Any]) -> None:
+def share_with(array: Array, values: Iterable[Any]) -> None:
     """Note with which of some values, `Array`s or not, an array shares its memory."""
     data = array._data
     owner = data if data.base is None else _owner(data)
-    for candidate in others:
+    for candidate in values:
         if isinstance(candidate, Array):
             data = candidate._data
             if (data if data.base is None else _owner(data)) is owner:
@@ -255,14 +255,8 @@ def unseen_gradients(leaves: Sequence[Any], places: Iterable[int]) -> list[numpy
     """Return the buffers of the gradients that a walk writes for leaves, if it may compute in all of them; else None.
 
     Nobody else may know a buffer, so that two leaves, or one that is there twice, do not have the same. It is of its
-    leaf's shape and dtype, in C's order.
-
-    Parameters
-    ----------
-    leaves : sequence of Leaf, or of other nodes
-        None are given for other nodes, nor for leaves whose gradients are added or not asked for.
-    places : iterable of int
-        Which of them are meant.
+    leaf's shape and dtype, in C's order. There are none for other nodes among `leaves`, nor for leaves whose gradients
+    are added or not asked for. `places`: which of them are meant.
     """
     buffers: list[numpy.ndarray] = []
     for place in places:

@@ -33,21 +33,9 @@ _PLAIN = {str, int, float, bool, tuple}
 class ConfiguredOperator(BaseOperator):
     """An operator with its attributes.
 
-    Parameters
-    ----------
-    family : OperatorFamily
-    parameters : mapping of str to str
-        The attributes of the call.
-    noted : mapping of str to str
-        What is noted at the node besides, `__in_underscores__`.
-    graphs : sequence of Symbol
-        The graphs inside of it.
-    names : sequence of str
-        What its inputs are called.
-    outputs : sequence of str
-        What its outputs are called.
-    auxiliary : sequence of str
-        The names of the inputs that are states.
+    `parameters`: the attributes of the call. `noted`: what is noted at the node besides, `__in_underscores__`.
+    `graphs`: the symbols inside of it. `names`, `outputs`: of its inputs and outputs. `auxiliary`: the inputs that are
+    states.
     """
 
     may_alias = False
@@ -98,13 +86,7 @@ class ConfiguredOperator(BaseOperator):
 
 
 class OperatorFamily:
-    """The operators of one name: called with inputs by position, and attributes by name.
-
-    Parameters
-    ----------
-    name : str
-    doc : str
-    """
+    """The operators of one name: called with inputs by position, and attributes by name."""
 
     # Whether `nd` and `sym` have it; families of operators around graphs stand in graphs only.
     is_function: ClassVar[bool] = True
@@ -112,7 +94,7 @@ class OperatorFamily:
     def __init__(self, name: str, doc: str = "") -> None:
         self.__name__ = self.__qualname__ = name
         self.__doc__ = doc
-        self._known: OrderedDict[Any, ConfiguredOperator] = OrderedDict()
+        self._configured: OrderedDict[Any, ConfiguredOperator] = OrderedDict()
         self._lock = threading.Lock()
 
     def configure(
@@ -139,14 +121,14 @@ class OperatorFamily:
         if graphs:
             return self.configure(parameters, noted or {}, graphs)
         key = (*parameters.items(), None, *noted.items()) if noted else tuple(parameters.items())
-        known = self._known.get(key)
-        if known is None:
-            known = self.configure(parameters, noted or {}, ())
+        operator = self._configured.get(key)
+        if operator is None:
+            operator = self.configure(parameters, noted or {}, ())
             with self._lock:
-                self._known[key] = known
-                while len(self._known) > _MOST_CONFIGURED:
-                    self._known.popitem(last=False)
-        return known
+                self._configured[key] = operator
+                while len(self._configured) > _MOST_CONFIGURED:
+                    self._configured.popitem(last=False)
+        return operator
 
     def __call__(self, /, *data: Any, out: Any = None, name: str | None = None, **attributes: Any) -> Any:
         """Call the operator: on arrays of any kind, or on symbols.
@@ -237,13 +219,7 @@ def text_of(operator: str, key: str, value: Any) -> str:
 
 
 def find_family(name: str) -> OperatorFamily:
-    """Return the family of that name.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none.
-    """
+    """Return the family of that name; raise an ArgumentError if there is none."""
     family = FAMILIES.get(name)
     if family is None:
         raise ArgumentError(

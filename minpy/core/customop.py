@@ -74,8 +74,8 @@ def customop(
     def decorate(function: Callable[..., Any]) -> Operator:
         if not callable(function):
             raise ArgumentError(f"@customop({kind!r}) decorates a function, got {describe(function)}.")
-        made = Operator(function, kind=kind, outputs=outputs)
-        USER_OPERATORS[user_name(made)] = made
-        return made.compile() if compile else made
+        operator = Operator(function, kind=kind, outputs=outputs)
+        USER_OPERATORS[user_name(operator)] = operator
+        return operator.compile() if compile else operator
 
     return decorate

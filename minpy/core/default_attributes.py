@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,27 +22,12 @@ __all__ = ["adapted", "default_attributes", "require_parameters", "with_attribut
 def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
     """Return a function that may be called with the attributes given in a call of the operator, whichever these are.
 
-    Parameters
-    ----------
-    function : callable
-        A rule, a kernel or an inference rule of the operator.
-    signature : Signature
-        The operator's.
-    what : str
-        What messages call the function.
-    leading : int
-        How many of its parameters are no attributes: the answer and the inputs, say.
+    It is the function itself where it can be, else one that fills in what it names and was not given, and leaves out
+    what it does not name; its attribute `adapted_from` is the function. Raises an ArgumentError if it names an
+    attribute that the operator does not have.
 
-    Returns
-    -------
-    callable
-        The function itself where it can be, else one that fills in what it names and was not given, and leaves out what
-        it does not name; its attribute `adapted_from` is the function.
-
-    Raises
-    ------
-    ArgumentError
-        If it names an attribute that the operator does not have.
+    `function`: a rule, a kernel or an inference rule of the operator, which messages call `what`. `leading`: how many
+    of its parameters are no attributes: the answer and the inputs, say.
 
     Examples
     --------
@@ -92,11 +78,6 @@ def require_parameters(
     function: Callable[..., Any], signature: Signature, what: str, before: Sequence[str] = ()
 ) -> None:
     """Raise unless a user's function can be called as it will be: with the inputs, after what comes before them.
-
-    Raises
-    ------
-    ArgumentError
-        For a rule that lacks `ans`, or an input.
 
     Examples
     --------
@@ -198,12 +179,12 @@ def _form(function: Any) -> _Form | None:
 
 def _mentioned(function: Any) -> set[str]:
     """Return the strings in the code of a decorator's wrappers: what they take out of their keywords themselves."""
-    found: set[str] = set()
+    strings: set[str] = set()
     while hasattr(function, "__wrapped__"):
         code = getattr(function, "__code__", None)
-        found.update(constant for constant in getattr(code, "co_consts", ()) if isinstance(constant, str))
+        strings.update(constant for constant in getattr(code, "co_consts", ()) if isinstance(constant, str))
         function = function.__wrapped__
-    return found
+    return strings
 
 
 def _with_inputs(function: Any, signature: Signature) -> Any:
@@ -240,16 +221,9 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
     """Return the defaults of a function's last positional parameters: the signature's where it has them."""
     code, own = function.__code__, function.__defaults__ or ()
     positions = code.co_varnames[: code.co_argcount]
-    known = dict(zip(positions[len(positions) - len(own) :], own, strict=True))
-    found: list[Any] = []
-    for name in reversed(positions):
-        if name in signature.defaults:
-            found.append(signature.defaults[name])
-        elif name in known:
-            found.append(known[name])
-        else:
-            break
-    return tuple(reversed(found))
+    defaults = {**dict(zip(positions[len(positions) - len(own) :], own, strict=True)), **signature.defaults}
+    last = itertools.takewhile(defaults.__contains__, reversed(positions))
+    return tuple(defaults[name] for name in last)[::-1]
 
 
 def default_attributes(signature: Signature) -> dict[str, Any]:

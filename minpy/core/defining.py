@@ -105,8 +105,8 @@ class Defining(BaseOperator):
             return self.def_grad(rule, self.signature.inputs.index(key) - self.is_method)
         self._require_callable(rule, "def_grad_kw")
         if key not in self.signature.attributes and not self.signature.open_ended:
-            known = [*self.signature.inputs, *self.signature.attributes]
-            raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(known)}.")
+            names = [*self.signature.inputs, *self.signature.attributes]
+            raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(names)}.")
         whole = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
         self._note("def_grad_kw", "gradient", key, rule)
         self.keyword_rules[key] = whole

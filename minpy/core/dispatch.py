@@ -31,7 +31,7 @@ from minpy.core.integer_results import in_their_dtype, refused
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.signatures import bind
 from minpy.core.state import state
-from minpy.core.user_functions import call_line, given, read_only, run_guarded
+from minpy.core.user_functions import call_line, guarded_input, read_only, run_guarded
 
 __all__ = [
     "call",
@@ -225,12 +225,12 @@ def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
     kind, names, defaults = RAW, operator.signature.inputs, operator.signature.defaults
     refused = []
     for index, value in enumerate(inputs):
-        known = _kinds.get(type(value))
-        if known is None:
-            known = kind_of(type(value))
-        if known != STRANGE:
-            known = RAW if known > STRANGE else known
-            kind = known if known > kind else kind
+        kind_of_value = _kinds.get(type(value))
+        if kind_of_value is None:
+            kind_of_value = kind_of(type(value))
+        if kind_of_value != STRANGE:
+            kind_of_value = RAW if kind_of_value > STRANGE else kind_of_value
+            kind = kind_of_value if kind_of_value > kind else kind
         elif value is not None or index >= len(names) or names[index] not in defaults:
             refused.append(index)
     if not refused or kind == TRACER or not operator.builtin or getattr(operator, "unpickled_by", None) is None:
@@ -256,11 +256,11 @@ def note_bound(operator: Any, written: tuple[Any, ...], attributes: dict[str, An
 
     It does not for strings, which may have to be parsed, nor where only some values of a type can be taken.
     """
-    known = operator.signature.attributes
+    declared = operator.signature.attributes
     if any(isinstance(cls, type) and issubclass(cls, Array) for cls in written):  # one may be recorded
         return
     if str not in written and all(
-        name not in known or known[name].taken(type(value)) is True for name, value in attributes.items()
+        name not in declared or declared[name].taken(type(value)) is True for name, value in attributes.items()
     ):
         operator.keywords_bound.add(written)
 
@@ -294,7 +294,7 @@ def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:
 def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Return the forward function's raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
     if operator.guarded:
-        return run_guarded(operator, [given(value) for value in inputs], attributes)
+        return run_guarded(operator, [guarded_input(value) for value in inputs], attributes)
     try:
         return operator.forward(*inputs, **attributes)
     except MXNetError as error:
@@ -330,15 +330,15 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
                 like = meet(operator, like, value)
         else:
             loose = inputs
-            raws.append(given(value) if guarded else value)
+            raws.append(guarded_input(value) if guarded else value)
             parents.append(None)
             scalars = scalars or isinstance(value, numpy.generic)
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
     if loose and like._keeps_dtype and like._data.dtype.kind in "iub" and operator.with_number is not None:
-        other = _call_with_number(operator, inputs, raws)
-        if other is not None:
-            return other
+        of_number = _call_with_number(operator, inputs, raws)
+        if of_number is not None:
+            return of_number
     try:
         answer = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
     except MXNetError:
@@ -382,11 +382,11 @@ def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, 
 def _in_their_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> Any:
     if answer.dtype in [raw.dtype for raw in raws if type(raw) is numpy_array]:  # of floating-point numbers
         return answer
-    return in_their_dtype(lambda given: run(operator, given, attributes), raws, answer)
+    return in_their_dtype(lambda values: run(operator, values, attributes), raws, answer)
 
 
 def _refused(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    return refused(lambda given: run(operator, given, attributes), raws)
+    return refused(lambda values: run(operator, values, attributes), raws)
 
 
 def _call_with_number(operator: Any, inputs: Sequence[Any], raws: Sequence[Any]) -> Any:

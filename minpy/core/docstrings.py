@@ -84,5 +84,5 @@ def documented(**shared: str) -> Callable[[Documented], Documented]:
 
 def _indented(text: str, indentation: str) -> str:
     """Return a text whose lines but the first, and those that are empty, are indented."""
-    first, *rest = text.split("\n")
-    return "\n".join([first, *(indentation + line if line else line for line in rest)])
+    first, *following = text.split("\n")
+    return "\n".join([first, *(indentation + line if line else line for line in following)])

@@ -14,23 +14,13 @@ __all__ = ["ARRAY_KINDS", "DTYPES", "DTYPE_NUMBERS", "LIBRARY_DTYPES", "NATIVE_T
 
 
 class Row(NamedTuple):
-    """What is known of a dtype.
-
-    Attributes
-    ----------
-    name : str
-    number : int or None
-        MXNet's, in files and attributes.
-    native : str
-        LLVM's type of a value in a register; '' where native code does not compute in it. In memory bools are bytes.
-    in_libraries : bool
-        Whether native libraries take arrays of it.
-    """
+    """What is known of a dtype."""
 
     name: str
-    number: int | None = None
+    number: int | None = None  # MXNet's, in files and attributes
+    # LLVM's type of a value in a register; '' where native code does not compute in it. In memory bools are bytes.
     native: str = ""
-    in_libraries: bool = False
+    in_libraries: bool = False  # whether native libraries take arrays of it
 
 
 ROWS = (

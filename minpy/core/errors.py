@@ -19,7 +19,6 @@ __all__ = [
     "ArgumentValueError",
     "BuildError",
     "CheckError",
-    "CompilerError",
     "ContextError",
     "DTypeError",
     "FileAccessError",
@@ -228,10 +227,6 @@ class LibraryError(MXNetError, OSError):
     __str__ = Exception.__str__  # OSError's shows no more than its number once `errno` is set
 
 
-class CompilerError(MXNetError):
-    """A C++ compiler that is missing, or that does not accept what it is given."""
-
-
 class WorkerError(MXNetError):
     """A worker of a loader that has ended, hangs, or raised what cannot be raised again."""
 
@@ -283,20 +278,19 @@ _combined: dict[type, type[OperatorError]] = {}
 
 def _combined_class(kind: type[BaseException]) -> type[OperatorError]:
     """Return a class that is an `OperatorError` and a `kind`; kept only for the kinds that are built in."""
-    known = _combined.get(kind)
-    if known is not None:
-        return known
+    if kind in _combined:
+        return _combined[kind]
     members = {
         "__str__": _own_text,
         "__reduce__": lambda self: (_restored, (kind, self.args, str(self), _fields(self))),
     }
     try:
-        made = type(f"OperatorError[{kind.__name__}]", (OperatorError, kind), members)
+        combined = type(f"OperatorError[{kind.__name__}]", (OperatorError, kind), members)
     except TypeError:  # two built-in layouts that cannot be combined
-        made = OperatorError
+        combined = OperatorError
     if kind.__module__ == "builtins":
-        _combined[kind] = made
-    return made
+        _combined[kind] = combined
+    return combined
 
 
 def _own_text(error: Any) -> str:
@@ -327,11 +321,11 @@ def _restored(
     return error
 
 
-def unsupported(function: Callable[..., Any], alias: str | None, given: Sequence[Any], what: str) -> str:
+def unsupported(function: Callable[..., Any], alias: str | None, arguments: Sequence[Any], what: str) -> str:
     """Return the text of a function of dense arrays that was called on something else."""
     name = getattr(function, "__name__", str(function))
     also = f" ({alias} as an operator)" if alias else ""
-    types = f" It was given {', '.join(type(value).__name__ for value in given)}." if given else ""
+    types = f" It was given {', '.join(type(value).__name__ for value in arguments)}." if arguments else ""
     return f"{name}{also} is not defined for {what}, only for dense arrays.{types}"
 
 
@@ -352,13 +346,13 @@ def is_quitting(error: BaseException) -> bool:
     return debugging is not None and isinstance(error, debugging.BdbQuit)
 
 
-def in_place_of(made: Exception, original: Exception) -> Exception:
+def in_place_of(error: Exception, original: Exception) -> Exception:
     """Return an error to raise `from None` where another is handled: its traceback goes on to where that was raised."""
-    if made is not original:
+    if error is not original:
         tail = original.__traceback__
-        made.original = original  # type: ignore[attr-defined]
-        made.with_traceback(tail.tb_next if tail is not None else None)
-    return made
+        error.original = original  # type: ignore[attr-defined]
+        error.with_traceback(tail.tb_next if tail is not None else None)
+    return error
 
 
 def named(error: MXNetError, name: str, whole: bool = False) -> MXNetError:
@@ -373,7 +367,7 @@ def named(error: MXNetError, name: str, whole: bool = False) -> MXNetError:
     ShapeError('flatten: data has shape (2,).')
     """
     text = str(error)
-    if text.startswith(f"{name}:") if whole else name in text or any(f"{one}: " in text for one in _called(name)):
+    if text.startswith(f"{name}:") if whole else name in text or any(f"{alias}: " in text for alias in _called(name)):
         return error
     text = f"{name}: {text}"
     if isinstance(error, OperatorError) and hasattr(error, "text"):
@@ -450,11 +444,3 @@ def broadcast_error(operator_name: str, names: Sequence[str], values: Sequence[A
                 "reshape or expand_dims one of them."
             )
     return cause
-
-
-def checked_broadcast(operator_name: str, names: Sequence[str], function: Callable[..., Any], *values: Any) -> Any:
-    """Call `function(*values)`; a failure to broadcast becomes a `ShapeError` that says where."""
-    try:
-        return function(*values)
-    except ValueError as error:
-        raise broadcast_error(operator_name, names, values, error) from None

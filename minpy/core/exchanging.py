@@ -11,8 +11,6 @@ from typing import Any
 
 __all__ = ["Exchange"]
 
-_MISSING = object()
-
 
 class _Place:
     """A name in a module or a class: what was there, and what is put around it, from the inside out."""

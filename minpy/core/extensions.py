@@ -19,12 +19,7 @@ _MODULES: dict[str, list[str]] = {}
 
 
 def provide(targets: Mapping[str, str]) -> None:
-    """Say where extensions are.
-
-    Parameters
-    ----------
-    targets : mapping of str to str
-        By the extension's name, `"module:name"`; the name may have dots.
+    """Say where extensions are: by the extension's name, `"module:name"`, where the latter name may have dots.
 
     Examples
     --------
@@ -51,13 +46,7 @@ def provided(prefix: str) -> list[str]:
 
 
 def extension(name: str) -> Any:
-    """Return what is provided under a name; its module is imported if that was not done yet.
-
-    Raises
-    ------
-    LookupError
-        If nothing is provided under that name.
-    """
+    """Return what is provided under a name, or raise a LookupError; its module is imported if that was not done yet."""
     target = _TARGETS.get(name)
     if target is None:
         raise LookupError(f"no extension {name!r} is provided; there are {', '.join(sorted(_TARGETS)) or 'none'}.")
@@ -66,15 +55,7 @@ def extension(name: str) -> Any:
 
 
 def add_module(point: str, module: str) -> None:
-    """Add a module to those that `import_modules` imports: what it registers is not needed before.
-
-    Parameters
-    ----------
-    point : str
-        What asks for it: `"Operator.check"`.
-    module : str
-        The module's full name.
-    """
+    """Add a module to those that `import_modules` imports for a point: what it registers is not needed before."""
     modules = _MODULES.setdefault(point, [])
     if module not in modules:
         modules.append(module)

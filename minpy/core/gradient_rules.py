@@ -10,11 +10,21 @@ import dis
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["GradientRules", "OutputBuffer", "Plan", "Rule", "Unstaged", "VjpInto", "parameters_read", "values_read"]
+__all__ = [
+    "GradientRules",
+    "OutputBuffer",
+    "Plan",
+    "Rule",
+    "Unstaged",
+    "VjpInto",
+    "codes_of",
+    "parameters_read",
+    "values_read",
+]
 
 Rule = Callable[..., Callable[[Any], Any]]
 # What looks at frames: at those of the functions that call it, too.
@@ -67,43 +77,28 @@ class Plan:
 
 
 class GradientRules:
-    """The gradient rules of an operator.
-
-    Attributes
-    ----------
-    definitions : list
-        By position: the rule as it is defined, in plain NumPy; None where there is none.
-    raw : list
-        By position: what is called on raw arrays, a kernel where there is one, else the definition.
-    several : list of (positions or None, rule)
-        The rules that answer for several arguments (None: for all), the latest first.
-    several_raw : dict
-        What is called on raw arrays in the place of such a rule, where it has a kernel.
-    by_keyword, jvp, into : dict
-        Rules of keyword arguments, by name; forward-mode rules and rules that compute in given memory, by position.
-    zeros, shapes_only : set of int
-        Positions whose gradient is zero; whose shape and dtype alone is read.
-    all_zero, zero_rest : bool
-        Whether every gradient is zero; whether that of further variadic and keyword inputs is.
-    """
+    """The gradient rules of an operator."""
 
     def __init__(self, count: int, zeros: Iterable[int] = ()) -> None:
+        # By position: the rule as it is defined, in plain NumPy, None where there is none; what is called on raw
+        # arrays: a kernel where there is one, else the definition.
         self.definitions: list[Rule | None] = [None] * count
         self.raw: list[Rule | None] = [None] * count
+        # The positions and the rules of several arguments (None: of all), the latest first; their kernels.
         self.several: list[tuple[tuple[int, ...] | None, Rule]] = []
         self.several_raw: dict[Rule, Rule] = {}
         self.by_keyword: dict[str, Rule] = {}
-        self.jvp: dict[int, Rule] = {}
-        self.into: dict[int, Rule] = {}
+        self.jvp: dict[int, Rule] = {}  # forward-mode rules, by position
+        self.into: dict[int, Rule] = {}  # rules that compute in given memory, by position
         self.states = frozenset(zeros)
-        self.zeros: set[int] = set(self.states)
-        self.shapes_only: set[int] = set()
-        self.all_zero = False
-        self.zero_rest = False
+        self.zeros: set[int] = set(self.states)  # positions whose gradient is zero
+        self.shapes_only: set[int] = set()  # those whose shape and dtype alone is read
+        self.all_zero = False  # whether every gradient is zero
+        self.zero_rest = False  # whether that of further variadic and keyword inputs is
 
     def __repr__(self) -> str:
-        known = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
-        return f"<gradient rules of {', '.join(known) or 'no argument'}>"
+        defined = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
+        return f"<gradient rules of {', '.join(defined) or 'no argument'}>"
 
     # -- defining --------------------------------------------------------------------------------------------------
 
@@ -124,7 +119,7 @@ class GradientRules:
             self.zeros.difference_update(indices)
         for index in range(len(self.definitions)) if indices is None else indices:
             self.definitions[index] = self.raw[index] = None
-        covered = [known for known in self.several if indices and not set(known[0] or (-1,)) <= set(indices)]
+        covered = [entry for entry in self.several if indices and not set(entry[0] or (-1,)) <= set(indices)]
         self.several[:] = [(indices, rule), *covered]
 
     def define_zero(self, index: int | None) -> None:
@@ -162,17 +157,17 @@ class GradientRules:
             return None if rule is None else change(rule)
 
         count = len(self.definitions)
-        made = GradientRules(count + 1)
-        made.definitions[:] = [*map(changed, self.definitions), changed(self.by_keyword.get(key))]
-        made.raw[:] = [*map(changed, self.raw), made.definitions[-1]]
-        made.several[:] = [(indices, change(rule)) for indices, rule in self.several]
-        made.by_keyword.update({name: change(rule) for name, rule in self.by_keyword.items() if name != key})
-        made.jvp.update({index: change(rule) for index, rule in self.jvp.items()})
-        made.states, made.zeros, made.shapes_only = self.states, set(self.zeros), set(self.shapes_only)
+        rules = GradientRules(count + 1)
+        rules.definitions[:] = [*map(changed, self.definitions), changed(self.by_keyword.get(key))]
+        rules.raw[:] = [*map(changed, self.raw), rules.definitions[-1]]
+        rules.several[:] = [(indices, change(rule)) for indices, rule in self.several]
+        rules.by_keyword.update({name: change(rule) for name, rule in self.by_keyword.items() if name != key})
+        rules.jvp.update({index: change(rule) for index, rule in self.jvp.items()})
+        rules.states, rules.zeros, rules.shapes_only = self.states, set(self.zeros), set(self.shapes_only)
         if self.zero_rest and key not in self.by_keyword:
-            made.zeros.add(count)
-        made.all_zero, made.zero_rest = self.all_zero, self.zero_rest
-        return made
+            rules.zeros.add(count)
+        rules.all_zero, rules.zero_rest = self.all_zero, self.zero_rest
+        return rules
 
     # -- asking ----------------------------------------------------------------------------------------------------
 
@@ -198,9 +193,9 @@ class GradientRules:
         """Return (its positions, the rule for several arguments that answers for the one at a position), or None."""
         if index < len(self.definitions) and self.definitions[index] is not None:
             return None
-        for known in self.several:
-            if known[0] is None or index in known[0]:
-                return known
+        for entry in self.several:
+            if entry[0] is None or index in entry[0]:
+                return entry
         return None
 
     def plan(self) -> Plan:
@@ -219,7 +214,7 @@ class GradientRules:
         positions = [index for index in indices if index < len(self.definitions)]
         rules = [forms[index] for index in positions for forms in (self.definitions, self.raw)]
         wanted = set(indices)
-        several = [rule for known, rule in self.several if known is None or wanted & set(known)]
+        several = [rule for covered, rule in self.several if covered is None or wanted & set(covered)]
         several += [self.several_raw[rule] for rule in several if rule in self.several_raw]
         return values_read([rule for rule in (*rules, *several) if rule is not None])
 
@@ -265,7 +260,7 @@ def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
     if id(function) in seen:
         return False
     seen.add(id(function))
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    names = {name for code in codes_of(function.__code__) for name in code.co_names}
     if _FRAMES & names:
         return True
     called = [function.__globals__.get(name) for name in names]
@@ -273,7 +268,7 @@ def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
         with contextlib.suppress(ValueError):  # it is empty
             called.append(cell.cell_contents)
     return any(
-        any(inner is known for known in _FRAME_FUNCTIONS)
+        any(inner is frame_function for frame_function in _FRAME_FUNCTIONS)
         or (
             type(inner) is types.FunctionType
             and str(inner.__module__).split(".")[0] not in _LIBRARIES
@@ -283,8 +278,9 @@ def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
     )
 
 
-def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a function's code and that of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes_of(constant)

@@ -20,14 +20,7 @@ Compute = Callable[[list[Any]], Any]
 def in_their_dtype(compute: Compute, raws: Sequence[Any], answer: Any) -> Any:
     """Return the answer for arrays, if they hold integers or booleans; numbers beside them are cast first.
 
-    Parameters
-    ----------
-    compute : callable
-        From such values to an answer.
-    raws : sequence
-        Arrays and numbers.
-    answer : array
-        What `compute` answered for them: in floating point.
+    `answer`: what `compute` returned for `raws`, arrays and numbers: in floating point.
     """
     dtype = _common_dtype(raws)
     if dtype is None:

@@ -253,9 +253,9 @@ def _used_in(name: str, decorated: Any, **values: bool) -> Any:
     if inspect.isclass(decorated):
         members = {**_inherited(decorated), **vars(decorated)}
         for key, member in members.items():
-            made = _member_inside(member, **values)
-            if made is not None:
-                setattr(decorated, key, made)
+            wrapped = _member_inside(member, **values)
+            if wrapped is not None:
+                setattr(decorated, key, wrapped)
         return decorated
     if callable(decorated):
         return _inside(decorated, **values)

@@ -134,7 +134,7 @@ class Operator(Defining):
 
     def like(self, forward: Callable[..., Any], signature: Signature) -> Operator:
         """Return an operator of this one's name and kind with another function."""
-        made = Operator(
+        operator = Operator(
             forward,
             name=self.__name__,
             kind=self.kind,
@@ -142,17 +142,14 @@ class Operator(Defining):
             visible_outputs=self.visible_outputs,
             auxiliary=self.auxiliary,
         )
-        made.is_method = self.is_method
-        made.outputs, made.notes_arrays, made.usual_outputs = self.outputs, self.notes_arrays, self.usual_outputs
-        return made
+        operator.is_method, operator.outputs = self.is_method, self.outputs
+        operator.notes_arrays, operator.usual_outputs = self.notes_arrays, self.usual_outputs
+        return operator
 
     def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
         """Note that a call has returned a tuple of `count` arrays, or 0: an array alone. Graphs ask for it.
 
-        Raises
-        ------
-        ArgumentError
-            If it is said that there are others.
+        Raises an ArgumentError if it is said that there are others.
         """
         if type(self.outputs) is LearnedOutputs:
             if count and count == self.outputs.told:  # by the function's code: all its calls return so many
@@ -169,13 +166,14 @@ class Operator(Defining):
         return shown_names(self, Operator)
 
     def __repr__(self) -> str:
-        known = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
-        known += list(self.keyword_rules)
+        defined = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
+        defined += list(self.keyword_rules)
         if self.all_zero:
-            known = ["none (zero)"]
+            defined = ["none (zero)"]
         elif self.multiple_rules and self.signature.variadic:
-            known = ["all"]
-        return f"<Operator {self.__name__}({', '.join(self._shown_inputs())}), gradients: {', '.join(known) or 'none'}>"
+            defined = ["all"]
+        inputs = ", ".join(self._shown_inputs())
+        return f"<Operator {self.__name__}({inputs}), gradients: {', '.join(defined) or 'none'}>"
 
     def __reduce__(self) -> Any:
         return self.unpickled_by or reference(self)
@@ -228,8 +226,8 @@ class Operator(Defining):
         argument = self.argument_name(index)
         argnum = index - self.is_method
         defined = [
-            f"{position - self.is_method} ({known})"
-            for position, known in enumerate(self.signature.inputs)
+            f"{position - self.is_method} ({input_name})"
+            for position, input_name in enumerate(self.signature.inputs)
             if self.has_rule(position)
         ]
         return NoGradientError(
@@ -347,10 +345,10 @@ class Operator(Defining):
         advice = "The upstream gradient of several outputs is one tuple: lambda g: ..., with g[0], g[1]."
         return user_functions.user_error(self, error, what, arguments, upstream, advice if takes_each else "")
 
-    def unstaged(self, index: int, found: Any) -> GradientError:
+    def unstaged(self, index: int, result: Any) -> GradientError:
         """Return the error for a rule that has returned something else than a function."""
         return GradientError(
-            f"{self.describe_rule(index)} returned {describe(found)}; expected a function of the upstream gradient: "
+            f"{self.describe_rule(index)} returned {describe(result)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."
         )
 

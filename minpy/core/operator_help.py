@@ -72,39 +72,35 @@ def gradients_section(operator: Any) -> str:
     x : by a rule
     factor : none; scale.def_grad(rule, argnum=1) adds one
     """
-    known = operator.gradients
+    rules = operator.gradients
     lines = []
     for index, name in enumerate(operator.signature.inputs):
         if index >= operator.is_method:
             argnum = index - operator.is_method
             missing = f"none; {operator.__name__}.def_grad(rule, argnum={argnum}) adds one"
-            lines.append(f"{name} : {_kind(known, index) or missing}")
+            lines.append(f"{name} : {_kind_of_rule(rules, index) or missing}")
     if operator.signature.variadic is not None:
         count = len(operator.signature.inputs)
         missing = f"none; {operator.__name__}.def_multiple_grad(rule) adds them"
-        lines.append(f"*{operator.signature.variadic} : {_kind(known, count) or missing}")
-    lines += [f"{name} : by a rule" for name in known.by_keyword]
+        lines.append(f"*{operator.signature.variadic} : {_kind_of_rule(rules, count) or missing}")
+    lines += [f"{name} : by a rule" for name in rules.by_keyword]
     return "\n".join(["Gradients", "---------", *(lines or ["none: it has no inputs"])])
 
 
-def _kind(known: Any, index: int) -> str:
+def _kind_of_rule(rules: Any, index: int) -> str:
     """Return what gives the gradient of the input at a position; an empty text if nothing does."""
-    if known.is_zero(index):
+    if rules.is_zero(index):
         return "zero"
-    forward = ", and one of forward mode" if index in known.jvp else ""
-    if index < len(known.definitions) and known.definitions[index] is not None:
+    forward = ", and one of forward mode" if index in rules.jvp else ""
+    if index < len(rules.definitions) and rules.definitions[index] is not None:
         return f"by a rule{forward}"
-    return f"by the rule for several arguments{forward}" if known.of_several(index) is not None else ""
+    return f"by the rule for several arguments{forward}" if rules.of_several(index) is not None else ""
 
 
 def shown_names(operator: Any, base: type) -> list[str]:
     """Return what `dir` lists of an operator: Python's own names, those for users, and those that classes outside add.
 
-    Parameters
-    ----------
-    operator : Operator
-    base : type
-        The class of operators: what classes derived from it define is listed, unless they are of the core.
+    `base`: the class of operators: what classes derived from it define is listed, unless they are of the core.
 
     Examples
     --------

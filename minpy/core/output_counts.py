@@ -33,15 +33,8 @@ def numbered_outputs(count: int) -> list[str]:
 
 
 def declared_outputs(outputs: Any, where: str) -> Sequence[str]:
-    """Return the names of outputs, of which a user has given the names or the number.
+    """Return the names of outputs, of which a user has given the names, all distinct, or the number.
 
-    Raises
-    ------
-    ArgumentError
-        For anything else, or names that are not distinct.
-
-    Examples
-    --------
     >>> declared_outputs(2, 'customop')
     ['output0', 'output1']
     """
@@ -61,12 +54,7 @@ def declared_outputs(outputs: Any, where: str) -> Sequence[str]:
 
 
 def require_declared(operator: str, names: Sequence[str], count: int) -> None:
-    """Raise unless a call returned what its outputs are said to be: a tuple of `count` arrays, or 0, an array alone.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Raise unless a call returned what its outputs are said to be: a tuple of `count` arrays, or 0, an array alone."""
     if count == len(names) > 1 or (count == 0 and len(names) == 1):
         return
     said = f"its outputs are said to be {len(names)}: {', '.join(names)}"
@@ -111,13 +99,6 @@ class LearnedOutputs:
     What its code does not say (`return tuple(parts)`) is learned from the calls on arrays, for each combination of
     attributes, as they may decide it. Where nothing is known, one output is expected.
 
-    Parameters
-    ----------
-    function : callable
-        The operator's definition.
-    defaults : mapping, optional
-        Of the attributes.
-
     Examples
     --------
     >>> outputs = LearnedOutputs(lambda x, *, parts: tuple(x[:parts]))
@@ -157,10 +138,10 @@ class LearnedOutputs:
 
         Of attributes that no call has had, it is what all other calls have returned.
         """
-        known = self.known(attributes)
-        if known is None and len(counts := {*self._seen.values()}) == 1:
+        number = self.known(attributes)
+        if number is None and len(counts := {*self._seen.values()}) == 1:
             return counts.pop()
-        return known
+        return number
 
     def known(self, attributes: Mapping[str, Any]) -> int | None:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""

@@ -35,29 +35,21 @@ class Definitions:
         self._known: dict[tuple[str, Any], _Definition] = {}
 
     def note(self, method: str, what: str, argument: int | str | None, function: Any) -> None:
-        """Note a definition, and warn if it replaces another.
+        """Note that a method of the operator defines something, and warn if it replaces another definition.
 
-        Parameters
-        ----------
-        method : str
-            That of the operator which is called.
-        what : str
-            What is defined.
-        argument : int, str or None
-            For which argument: the position, or the name of one that is given by keyword; None for the whole call.
-        function : callable or None
-            What it is defined as; None if that is said without a function.
+        `argument`: for which argument: the position, or the name of one that is given by keyword; None for the whole
+        call. `function`: None if that is said without a function.
         """
         place, key = place_of(function), (what, argument)
-        known = self._known.get(key)
+        earlier = self._known.get(key)
         self._known[key] = _Definition(method, function, place)
         if what == "gradient":  # faster forms of an earlier rule go with it
             for form in ("kernel of the gradient", "form for given memory of the gradient"):
                 self._known.pop((form, argument), None)
-        if known is not None and not is_run_again(known.function, function):
+        if earlier is not None and not is_run_again(earlier.function, function):
             warn_at_program(
                 f"{self._operator.__name__}.{method}: the {what}{self._of(argument)} is defined already, with "
-                f"{known.method} at {known.place}; what is at {place} replaces it.{self._remedy(method)}"
+                f"{earlier.method} at {earlier.place}; what is at {place} replaces it.{self._remedy(method)}"
             )
 
     def _of(self, argument: int | str | None) -> str:

@@ -85,7 +85,7 @@ class Attribute:
         options = _options(self.type)
         words = self.words
         expected = [_DESCRIBED.get(kind) or _described(kind) for kind in options if kind not in (type(None), *words)]
-        listed = [repr(word) for word in words] + [known for known in expected if known]
+        listed = [repr(word) for word in words] + [text for text in expected if text]
         if type(None) in options or self.default is None:
             listed.append("None")
         joined = " or ".join(", ".join(listed).rsplit(", ", 1))
@@ -315,7 +315,7 @@ def by_own_names(operator_name: str, signature: Signature, keywords: Mapping[str
     for key, value in keywords.items():
         name = signature.synonyms.get(key, key)
         if name in result:
-            first = next(other for other in keywords if signature.synonyms.get(other, other) == name)
+            first = next(keyword for keyword in keywords if signature.synonyms.get(keyword, keyword) == name)
             raise ArgumentError(f"{operator_name}: one argument is given twice, as {first!r} and as {key!r}.")
         result[name] = value
     return result
@@ -378,9 +378,9 @@ def bind(
         elif positional_attributes and signature.ignores_attributes:
             warn_ignored(operator_name, signature, name)
         elif name != "num_args" or signature.variadic is None:  # which MXNet takes beside any number of inputs
-            known = [*names, *signature.attributes]
+            accepted = [*names, *signature.attributes]
             raise ArgumentError(
-                f"{operator_name} has no argument {name!r}; it takes {', '.join(known)}.{nearest(name, known)}"
+                f"{operator_name} has no argument {name!r}; it takes {', '.join(accepted)}.{nearest(name, accepted)}"
             )
     for name, attribute in signature.attributes.items():
         if name in attributes:
@@ -399,9 +399,9 @@ def warn_ignored(operator_name: str, signature: Signature, name: str) -> None:
     if (operator_name, name) in _IGNORED:
         return
     _IGNORED.add((operator_name, name))
-    known = [*signature.inputs, *signature.attributes]
+    accepted = [*signature.inputs, *signature.attributes]
     warn_at_program(
-        f"{operator_name} ignores {name}=..., as in MXNet: it takes {', '.join(known)}.{nearest(name, known)} "
+        f"{operator_name} ignores {name}=..., as in MXNet: it takes {', '.join(accepted)}.{nearest(name, accepted)} "
         "Leave it out."
     )
 

@@ -27,21 +27,9 @@ _WIDTH = 4096
 
 
 def sum_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-    """Return the sum over axes, in the dtype of the data.
+    """Return the sum over axes (None: all), in the dtype of the data: float16 is added up in float32, and rounded once.
 
-    Parameters
-    ----------
-    data : array
-        A raw array; anything else is given to `numpy.sum`.
-    axis : int or tuple of int, optional
-        All axes if left out.
-    keepdims : bool
-        Whether the axes stay, with length 1.
-
-    Returns
-    -------
-    array
-        Float16 is added up in float32, and rounded once.
+    What is no raw array is given to `numpy.sum`.
 
     Examples
     --------

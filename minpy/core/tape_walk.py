@@ -489,8 +489,8 @@ def _is_used_since(node: Any, order: Sequence[Any], heads: Sequence[Any]) -> boo
     """Tell whether a head was computed from the array at a node after that was changed, or is that array."""
     if node in heads:
         return True
-    newer = itertools.takewhile(lambda other: other.sequence > node.changed, order)
-    return any(parent is node for other in newer for parent in other.parents)
+    newer = itertools.takewhile(lambda later: later.sequence > node.changed, order)
+    return any(parent is node for later in newer for parent in later.parents)
 
 
 def _is_read(node: Node, position: int) -> bool:

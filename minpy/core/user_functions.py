@@ -24,7 +24,7 @@ from minpy.core.errors import (
 )
 from minpy.core.state import state
 
-__all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
+__all__ = ["call_line", "guarded_input", "read_only", "run_guarded", "user_error"]
 
 
 _OWN = 0x004 | 0x400  # NumPy's flags OWNDATA and WRITEABLE, asked for at once
@@ -40,7 +40,7 @@ def read_only(value: Any) -> Any:
     return value
 
 
-def given(value: Any) -> Any:
+def guarded_input(value: Any) -> Any:
     """Return an input of a user's function as the function gets it: lists of numbers as read-only arrays."""
     return read_only(numpy.array(value) if type(value) in (list, tuple) and _are_numbers(value) else value)
 
@@ -116,10 +116,10 @@ def user_error(
     For rules, `upstream` describes the upstream gradient. `advice` says what to do.
     """
     if isinstance(error, ValueError) and "read-only" in str(error):
-        given = describe_arguments(operator.argument_names(len(inputs)), inputs)
+        shown = describe_arguments(operator.argument_names(len(inputs)), inputs)
         return MutationError(
             f"{operator.__name__} {what}: it changes one of its inputs in place "
-            f"({given}{', ' if upstream else ''}{upstream}); inputs are read-only, as others "
+            f"({shown}{', ' if upstream else ''}{upstream}); inputs are read-only, as others "
             "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
         )
     mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
@@ -144,10 +144,10 @@ def _advice(operator: Any, error: Exception, inputs: Sequence[Any]) -> str:
 
 def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:
     """Return the line in front of an error: the operator, the part of it, the mode, and the inputs."""
-    given = describe_arguments(operator.argument_names(len(inputs)), inputs)
+    shown = describe_arguments(operator.argument_names(len(inputs)), inputs)
     if rule:
         when = "backward, recorded for second order" if state.recording else "backward"
         when = f"{when}, under HIPS autograd" if state.bridging else when
     else:
         when = "recording" if state.recording else "not recording"
-    return f"{operator.__name__}: {what} failed on {mode} ({when}): {given}"
+    return f"{operator.__name__}: {what} failed on {mode} ({when}): {shown}"

@@ -38,7 +38,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
     Raises
     ------
     ArgumentError
-        For an unknown `op_type`, missing or unknown inputs, or wrong answers of the prop's methods.
+        For an unknown `op_type`, missing or unknown inputs, or wrong results of the prop's methods.
     OperatorError
         For an exception inside the operator; it is also of the exception's own class.
     """

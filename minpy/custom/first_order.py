@@ -38,14 +38,8 @@ class _FirstOrderOnly(BaseOperator):
 def first_order(name: str, data: Any, traced: Sequence[Array]) -> Any:
     """Return a gradient as a recorded array through which no further gradient flows.
 
-    Parameters
-    ----------
-    name : str
-        Whose gradient it is, for the message.
-    data : numpy.ndarray
-        The gradient.
-    traced : sequence of Array
-        What it was computed from; if none of them is recorded, `data` is returned as it is.
+    `name`: whose gradient it is, for the message. `traced`: what it was computed from; if none of them is recorded,
+    `data` is returned as it is.
     """
     parents = [array._node for array in traced]
     if not state.recording or not any(parent is not None for parent in parents):

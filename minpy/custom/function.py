@@ -33,7 +33,7 @@ def _references(arrays: list[NDArray]) -> list[tuple[int, int]]:
     return [*zip(counts, [sys.getrefcount(array._data) for array in arrays], strict=True)]
 
 
-# Stands for an input that was not saved: the tape looks at those that were, to refuse them when they have changed.
+# What is kept of an input that was not saved: the tape looks at those that were, to refuse them when they have changed.
 _NOT_KEPT = numpy.empty(0)
 
 
@@ -99,15 +99,15 @@ class Function(BaseOperator):
                 raise ArgumentError(f"{what}Convert it with nd.array(...), or give constants to __init__.")
         recording, state.recording = state.recording, False
         try:
-            answer = self.forward(*inputs)
+            result = self.forward(*inputs)
         except Exception as error:
             raise in_place_of(operator_error(error, self._line("forward", inputs)), error) from None
         finally:
             state.recording = recording
-        kind = type(answer)
-        several = isinstance(answer, (tuple, list))
-        outputs: Any = list(answer) if several else [answer]
-        del answer  # what refers to the outputs now is ours, or kept by the function
+        kind = type(result)
+        several = isinstance(result, (tuple, list))
+        outputs: Any = list(result) if several else [result]
+        del result  # what refers to the outputs now is ours, or kept by the function
         keeps = self._keeps(outputs, inputs)
         outputs = [
             value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, keeps, strict=True)
@@ -144,8 +144,8 @@ class Function(BaseOperator):
         datas = [output._data for output in outputs]
         saved = {id(value._data) for value in self._saved if isinstance(value, Array)}
         arguments = [value._data if id(value._data) in saved else _NOT_KEPT for value in inputs]
-        answer = tuple(datas) if any(id(data) in saved for data in datas) else None
-        node = record_node(self, arguments, answer, {}, parents)
+        result = tuple(datas) if any(id(data) in saved for data in datas) else None
+        node = record_node(self, arguments, result, {}, parents)
         # Always a tuple of outputs, so that `backward` gets one gradient each.
         return [
             output._like(data, place if data.dtype.kind in "fc" else None)

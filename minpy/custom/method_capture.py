@@ -53,23 +53,16 @@ class MethodCapture:
 
     What is read is found from the function and the object of each call, so that a capture is good for every instance,
     and for functions that are made anew from the same code.
-
-    Attributes
-    ----------
-    is_valid : function
-        Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
-        function, the object that it is bound to, and the dictionary of that.
-    code : code
-        The method's.
-    any_layout : bool
-        Whether the method computes element by element only, so that it gives the same however arrays lie in memory.
     """
 
+    # Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
+    # function, the object that it is bound to, and the dictionary of that.
     is_valid: Callable[[FunctionType, Any, dict[str, Any]], bool]
 
     def __init__(self, op: Any, function: FunctionType, recorder: Recorder) -> None:
         self._op, self._function, self._recorder = op, function, recorder
         self.code = function.__code__
+        # Whether the method computes element by element only, so that it gives the same however arrays lie in memory.
         self.any_layout = False
         # Source of expressions that are true as long as what was read is the same, and the values in them.
         self._checks: dict[str, None] = {}
@@ -188,7 +181,7 @@ class MethodCapture:
 
 
 class LentProxy(ArrayProxy):
-    """Stands for an array that may come to share its memory: from then on nothing is written to that."""
+    """The proxy of an array that may come to share its memory: from then on nothing is written to that."""
 
     __slots__ = ()
 
@@ -204,7 +197,7 @@ class LentProxy(ArrayProxy):
 
 
 class _UnreadProxy(LentProxy):
-    """Stands for an array of which a method may read shape and dtype."""
+    """The proxy of an array of which a method may read shape and dtype."""
 
     __slots__ = ()
 
@@ -213,7 +206,7 @@ class _UnreadProxy(LentProxy):
 
 
 class _BufferProxy(NDArrayProxy):
-    """Stands for a buffer that a method fills."""
+    """The proxy of a buffer that a method fills."""
 
     __slots__ = ("is_assigned",)
 
@@ -233,16 +226,8 @@ class _BufferProxy(NDArrayProxy):
 def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequence[Any]) -> MethodCapture | None:
     """Return what a method of an operator reads outside, if it provably keeps and changes nothing; else None.
 
-    Parameters
-    ----------
-    op : CustomOp
-        The object that it is bound to.
-    function : function
-        The method, as the object's class has it.
-    assign : function
-        `CustomOp.assign`, which is known.
-    arguments : sequence
-        What it is called with, after `self`: flags, and lists of requests, NDArrays and buffers.
+    `function`: the method, as the class of `op` has it. `assign`: `CustomOp.assign`, which is known. `arguments`: what
+    it is called with, after `self`: flags, and lists of requests, NDArrays and buffers.
     """
     recorder = Recorder(GraphBuilder(), function.__name__, LentProxy, _LIMIT)
     capture = MethodCapture(op, function, recorder)
@@ -293,7 +278,7 @@ def _require_readable(recorder: Recorder, value: Any) -> None:
 
 
 def _assign(op: Any, dst: Any, req: Any, src: Any) -> None:
-    """Answer `self.assign`: the memory of an NDArray may become the buffer's."""
+    """Handle `self.assign`: the memory of an NDArray may become the buffer's."""
     recorder = op.__shadow__.recorder
     if type(dst) is not _BufferProxy:
         raise recorder.refuse("it assigns to what is no output")
@@ -304,7 +289,7 @@ def _assign(op: Any, dst: Any, req: Any, src: Any) -> None:
 
 
 def _array(recorder: Recorder, source_array: Any, ctx: None = None, dtype: Any = None) -> NDArrayProxy:
-    """Answer `nd.array`, which may share the memory of an array of NumPy's."""
+    """Handle `nd.array`, which may share the memory of an array of NumPy's."""
     if ctx is not None:
         raise recorder.refuse("it makes an array on a device")
     _require_readable(recorder, source_array)

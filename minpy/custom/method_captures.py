@@ -1,7 +1,7 @@
 """Buffers lent instead of copied, where it can be proved that nobody will notice.
 
 A custom operator written with NumPy copies at every border: `x.asnumpy()` and `nd.array(y)` must, as the caller may
-write to what it gets. Most operators do not, and where a capture of the method proves it (`purity`), the two
+write to what it gets. Most operators do not, and where a capture of the method proves it, the two
 conversions share the buffers while that method runs, in its own code only.
 
 A capture is good for calls of one kind (flags, requests, shapes, dtypes), as long as what it read is what it was. The
@@ -33,43 +33,26 @@ _KINDS, _CAPTURES, _METHODS = 128, 4, 1000
 
 
 class _Kind:
-    """What is known of one kind of calls of a method.
-
-    Attributes
-    ----------
-    captures : tuple of MethodCapture
-        The latest first.
-    misses : int
-        How many calls none of them was good for.
-    """
+    """What is known of one kind of calls of a method."""
 
     __slots__ = ("captures", "misses")
 
     def __init__(self) -> None:
-        self.captures: tuple[MethodCapture, ...] = ()
-        self.misses = 0
+        self.captures: tuple[MethodCapture, ...] = ()  # the latest first
+        self.misses = 0  # how many calls none of them was good for
 
 
 class _Method:
-    """The code of a method, and what captures have found out about it.
-
-    Attributes
-    ----------
-    is_fit : bool
-        Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
-    kinds : dict
-        The kinds of calls, by what is told of their arguments: see `_facts`.
-    misses : int
-        How many calls no capture was good for.
-    """
+    """The code of a method, and what captures have found out about it."""
 
     __slots__ = ("code", "is_fit", "kinds", "misses", "names")
 
     def __init__(self, code: CodeType, names: tuple[str, ...]) -> None:
         self.code, self.names = code, names
+        # Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
         self.is_fit = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
-        self.kinds: dict[Any, _Kind] = {}
-        self.misses = 0
+        self.kinds: dict[Any, _Kind] = {}  # of calls, by what is told of their arguments: see `_facts`
+        self.misses = 0  # how many calls no capture was good for
 
     def kind_of(self, facts: tuple[Any, ...]) -> _Kind:
         """Return what is known of calls with such arguments."""
@@ -97,14 +80,8 @@ def method_of(
     `op`: `assign` in `CustomOp`, and values in the instance. None of the class's code runs to find that out, as
     descriptors and metaclasses could tell one thing now and another later.
 
-    Parameters
-    ----------
-    op : CustomOp
-    method : {'forward', 'backward'}
-    arguments : sequence
-        What it is about to be called with.
-    may_lend : bool
-        Whether to lend at all: copies of small arrays cost less than finding out whether they may be lent.
+    `arguments`: what it is about to be called with. `may_lend`: whether to lend at all: copies of small arrays cost
+    less than finding out whether they may be lent.
     """
     bound: Any = getattr(op, method)
     function: Any = bound.__func__ if type(bound) is MethodType else None

@@ -26,12 +26,7 @@ memory_of = _slot.__get__
 class Buffer(NDArray):
     """An NDArray of known shape and dtype without memory, until it is read or written.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    kind, name : str
-        What messages call it: 'output', or 'the gradient of', and of what.
+    `kind`, `name`: what messages call it: 'output', or 'the gradient of', and of what.
     """
 
     __slots__ = ("allocated", "final_dtype", "final_shape", "given", "is_assigned", "kind", "name")
@@ -106,7 +101,7 @@ class Buffer(NDArray):
 
 
 class Undeclared(NDArray):
-    """Stands for an array that `declare_backward_dependency` left out; reading it is an error."""
+    """An array that `declare_backward_dependency` left out; reading it is an error."""
 
     __slots__ = ("_what",)
 

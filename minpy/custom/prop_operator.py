@@ -110,7 +110,7 @@ class PropOperator(BaseOperator):
         return tuple(self.auxiliaries)
 
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
-        """Ask the prop's `infer_shape`, as soon as it can answer: partly known shapes are given as MXNet does."""
+        """Ask the prop's `infer_shape`, as soon as it can tell: partly known shapes are given as MXNet does."""
         return infer_partly(self, inputs, outputs)
 
     def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
@@ -286,15 +286,15 @@ class PropOperator(BaseOperator):
     def _writable(self, value: Any) -> Any:
         return place(NDArray, as_raw(value), self.context)
 
-    def _declared(self, inputs: Sequence[Any], answer: Any) -> tuple[list[Any], list[Any]]:
+    def _declared(self, inputs: Sequence[Any], result: Any) -> tuple[list[Any], list[Any]]:
         """Return inputs and outputs for backward, where not all were declared to be read."""
         in_data = [
             Undeclared(f"in_data[{index}] ({name!r})") if value is None else self._arrays([value])[0]
             for index, (name, value) in enumerate(zip(self.arguments, inputs, strict=True))
         ]
-        if answer is None:
+        if result is None:
             return in_data, [Undeclared(f"out_data[{i}] ({name!r})") for i, name in enumerate(self.outputs)]
-        return in_data, self._arrays(answer if type(answer) is tuple else (answer,))
+        return in_data, self._arrays(result if type(result) is tuple else (result,))
 
 
 def _default_type(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a `CustomOpProp`'s methods answer, checked: a wrong answer names class and method, got and expected."""
+"""What a `CustomOpProp`'s methods return, checked: an error names class and method, got and expected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_STATES = CustomOpProp.list_auxiliary_states
 
 
 def ask(prop: Any, method: str, *arguments: Any) -> Any:
-    """Return what a method of a prop answers; an exception inside it is raised with a line that says where."""
+    """Return what a method of a prop returns; an exception inside it is raised with a line that says where."""
     try:
         return getattr(prop, method)(*arguments)
     except Exception as error:
@@ -80,11 +80,11 @@ def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
             and len(arguments) == len(outputs) == 1
             and type(arguments[0]) is type(outputs[0]) is str
         ):
-            return arguments, outputs, []  # the common answer, recognized at once
+            return arguments, outputs, []  # the usual case, recognized at once
     except Exception as error:
         if isinstance(error, MXNetError) and error.located:
             raise
-    # Asked again one by one: the answers, and the errors, are gone through with all the words.
+    # Asked again one by one: the results, and the errors, are gone through with all the words.
     arguments = checked_names(prop, "list_arguments")
     outputs = checked_names(prop, "list_outputs")
     auxiliaries = checked_names(prop, "list_auxiliary_states")
@@ -116,13 +116,13 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
     """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
     asked = [*map(list, shapes)]
     try:
-        answer = operator.prop.infer_shape(asked)
+        result = operator.prop.infer_shape(asked)
     except Exception as error:
         raise in_place_of(failure(operator.prop, "infer_shape", (asked,), error), error) from None
-    try:  # a right answer of the usual kind, recognized at once
-        inputs, outputs, states = answer
+    try:  # a right result of the usual kind, recognized at once
+        inputs, outputs, states = result
         if (
-            type(answer) is tuple
+            type(result) is tuple
             and not states
             and not operator.auxiliaries
             and len(outputs) == len(operator.outputs)
@@ -133,20 +133,20 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
             output_shapes = []
             for shape in map(tuple, outputs):
                 if not {*map(type, shape)} <= _INTEGERS or min(shape, default=0) < 0:
-                    return _read_shapes(operator, shapes, answer)
+                    return _read_shapes(operator, shapes, result)
                 output_shapes.append(shape)
             return output_shapes, []
     except (TypeError, ValueError):
-        return _read_shapes(operator, shapes, answer)
-    return _read_shapes(operator, shapes, answer)
+        return _read_shapes(operator, shapes, result)
+    return _read_shapes(operator, shapes, result)
 
 
 def _read_shapes(
-    operator: Any, in_shapes: list[tuple[int, ...]], answer: Any
+    operator: Any, in_shapes: list[tuple[int, ...]], result: Any
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Go through an answer of `infer_shape` with all the words for what may be wrong with it."""
+    """Go through a result of `infer_shape` with all the words for what may be wrong with it."""
     who = f"{operator.prop_name}.infer_shape"
-    shapes = _read(operator, who, answer, "shape", _shape, _example(operator))
+    shapes = _read(operator, who, result, "shape", _shape, _example(operator))
     for name, shape, in_shape in zip(operator.arguments, shapes[0], in_shapes, strict=True):
         if shape != tuple(in_shape):
             raise ShapeError(
@@ -156,18 +156,18 @@ def _read_shapes(
     return shapes[1], shapes[2]
 
 
-def _read(operator: Any, who: str, answer: Any, noun: str, read: Any, example: str = "") -> list[list[Any]]:
-    """Return the three lists of shapes or types of an answer, each of which `read(value, who, kind, name)` reads."""
+def _read(operator: Any, who: str, result: Any, noun: str, read: Any, example: str = "") -> list[list[Any]]:
+    """Return the three lists of shapes or types of a result, each of which `read(value, who, kind, name)` reads."""
     example = f" {example}" if example else ""
     lists = f"2 or 3 lists: input {noun}s, output {noun}s, {'and auxiliary shapes.' if example else 'auxiliary types.'}"
-    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
-        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
+    if not isinstance(result, (tuple, list)) or len(result) not in (2, 3):
+        got = f"{len(result)} entries" if isinstance(result, (tuple, list)) else describe(result)
         raise ArgumentError(f"{who} returned {got}; expected {lists}{example}")
-    states = answer[2] if len(answer) == 3 else [None] * len(operator.auxiliaries) if noun == "type" else ()
+    states = result[2] if len(result) == 3 else [None] * len(operator.auxiliaries) if noun == "type" else ()
     results: list[list[Any]] = []
     for values, names, kind in (
-        (answer[0], operator.arguments, "input"),
-        (answer[1], operator.outputs, "output"),
+        (result[0], operator.arguments, "input"),
+        (result[1], operator.outputs, "output"),
         (states, operator.auxiliaries, "auxiliary"),
     ):
         if not isinstance(values, (tuple, list)) or len(values) != len(names):
@@ -195,8 +195,8 @@ def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
         results, states = checked_shapes(operator, [tuple(shape) for shape in asked])
         return [*arguments, *states], results
     try:
-        answer = operator.prop.infer_shape(asked)
-        parts = [[*map(_partial, shapes)] for shapes in answer]
+        result = operator.prop.infer_shape(asked)
+        parts = [[*map(_partial, shapes)] for shapes in result]
         if [*map(len, parts)][:2] != [count, len(operator.outputs)] or len(parts) not in (2, 3):
             return inputs, outputs
     except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
@@ -246,9 +246,9 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     return outputs
 
 
-def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """Go through an answer of `infer_type`; return the types of inputs, outputs and auxiliary states."""
-    inputs, outputs, states = _read(operator, f"{operator.prop_name}.infer_type", answer, "type", _type)
+def _read_types(operator: Any, result: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Go through a result of `infer_type`; return the types of inputs, outputs and auxiliary states."""
+    inputs, outputs, states = _read(operator, f"{operator.prop_name}.infer_type", result, "type", _type)
     return inputs, outputs, states
 
 
@@ -266,8 +266,8 @@ def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, A
         types, results, states = _read_types(operator, ask(operator.prop, "infer_type", asked))
         return _dtypes([*types, *states]), _dtypes(results)
     try:
-        answer = operator.prop.infer_type(asked)
-        parts = [*map(_dtypes, answer)]
+        result = operator.prop.infer_type(asked)
+        parts = [*map(_dtypes, result)]
         if len(parts) == 2:
             parts.append([None] * len(operator.auxiliaries))
         if [*map(len, parts)] != [count, len(operator.outputs), len(operator.auxiliaries)]:
@@ -301,11 +301,11 @@ def declared_dependencies(operator: Any) -> tuple[frozenset[int], bool]:
     outputs, inputs = len(operator.outputs), len(operator.arguments)
     out_grad, in_data = [*range(outputs)], [*range(outputs, outputs + inputs)]
     out_data = [*range(outputs + inputs, 2 * outputs + inputs)]
-    answer = ask(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
+    result = ask(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
     declarable = {*out_grad, *in_data, *out_data}
-    if not isinstance(answer, (list, tuple)) or not declarable.issuperset(answer):
+    if not isinstance(result, (list, tuple)) or not declarable.issuperset(result):
         raise ArgumentError(
-            f"{operator.prop_name}.declare_backward_dependency returned {describe(answer)}; expected a list of some "
+            f"{operator.prop_name}.declare_backward_dependency returned {describe(result)}; expected a list of some "
             "of the numbers it was given, such as return [*out_grad, *in_data]."
         )
-    return frozenset(number - outputs for number in answer if number in in_data), bool(set(answer) & set(out_data))
+    return frozenset(number - outputs for number in result if number in in_data), bool(set(result) & set(out_data))

@@ -97,7 +97,7 @@ class Call:
 
     def jacobians(self) -> Any:
         """Return a nest like the result, of nests like the arguments, of derivatives."""
-        found: list[Any] = []
+        blocks: list[Any] = []
         for position, output in enumerate(self.outputs):
             shape, size = as_raw(output).shape, as_raw(output).size
             rows: list[list[Any]] = []
@@ -111,9 +111,9 @@ class Call:
                 _stacked([row[number] for row in rows], shape, as_raw(variable))
                 for number, variable in enumerate(self.variables)
             ]
-            found.append(self._restore(iter(columns), whole=False))
-        rest = iter(found)
-        return map_tree(lambda _, __: next(rest), self.structure)
+            blocks.append(self._restore(iter(columns), whole=False))
+        remaining = iter(blocks)
+        return map_tree(lambda _, __: next(remaining), self.structure)
 
     def result(self) -> Any:
         """Return what the function returned, in the kind of array that was given."""
@@ -135,21 +135,17 @@ class Call:
             return value
         if value._data.ndim:
             return value._data
-        return (
-            value._data.item() if all(type(given) in (float, complex) for given in self.variables) else value._data[()]
-        )
+        are_numbers = all(type(variable) in (float, complex) for variable in self.variables)
+        return value._data.item() if are_numbers else value._data[()]
 
     def _restore(self, parts: Iterator[Any], whole: bool = True) -> Any:
         """Return gradients in the structure, and the kind of array, of the arguments."""
 
-        def leaf(given: Any, _: Any) -> Any:
-            return None if given is None else _in_kind_of(given, next(parts))
+        def leaf(argument: Any, _: Any) -> Any:
+            return None if argument is None else _in_kind_of(argument, next(parts))
 
         restored = tuple(map_tree(leaf, self.arguments[argnum]) for argnum in self.argnums)
         return restored[0] if self.single else restored
-
-    def _given(self, position: int) -> Any:
-        return as_raw(self.variables[position])
 
     def _add_variable(self, argnum: int, leaf: Any, path: str) -> Any:
         if leaf is None and path:
@@ -187,15 +183,15 @@ def ones_like(output: Any) -> numpy.ndarray:
     return numpy.ones(data.shape, data.dtype)
 
 
-def _in_kind_of(given: Any, part: Any) -> Any:
+def _in_kind_of(argument: Any, part: Any) -> Any:
     """Return a derivative as the kind of array that an argument was; recorded ones stay on the tape."""
     if isinstance(part, Array):
-        return given._like(part._data, part._node) if isinstance(given, Array) else part
-    if isinstance(given, Array):
-        return given._like(part)
-    if isinstance(given, numpy.ndarray) or part.ndim:
+        return argument._like(part._data, part._node) if isinstance(argument, Array) else part
+    if isinstance(argument, Array):
+        return argument._like(part)
+    if isinstance(argument, numpy.ndarray) or part.ndim:
         return part
-    return part[()] if isinstance(given, numpy.generic) else part.item()
+    return part[()] if isinstance(argument, numpy.generic) else part.item()
 
 
 def _stacked(rows: Sequence[Any], shape: tuple[int, ...], variable: numpy.ndarray) -> Any:
@@ -206,23 +202,23 @@ def _stacked(rows: Sequence[Any], shape: tuple[int, ...], variable: numpy.ndarra
     return numpy.reshape(numpy.stack(rows), whole)
 
 
-def matching(what: str, given: Any, like: Any, leaves: Sequence[Any]) -> list[Any]:
-    """Return the leaves of `given`, a nest like `like` whose leaves are `leaves`.
+def matching(what: str, nest: Any, like: Any, leaves: Sequence[Any]) -> list[Any]:
+    """Return the leaves of a nest, which is to be like `like`, whose leaves are `leaves`.
 
     Raises
     ------
     ShapeError
         If structures or shapes differ.
     """
-    found: list[Any] = []
+    values: list[Any] = []
     paths: list[str] = []
 
     def collect(leaf: Any, path: str) -> None:
         if leaf is not None:
-            found.append(leaf)
+            values.append(leaf)
             paths.append(path)
 
-    map_tree(collect, given)
+    map_tree(collect, nest)
     expected: list[str] = []
     map_tree(lambda leaf, path: expected.append(path) if leaf is not None else None, like)
     if paths != expected:
@@ -230,10 +226,10 @@ def matching(what: str, given: Any, like: Any, leaves: Sequence[Any]) -> list[An
             f"{what} must have the structure of what it belongs to: expected arrays at {_listed(expected)}, got them "
             f"at {_listed(paths)}."
         )
-    for leaf, path, value in zip(leaves, paths, found, strict=True):
+    for leaf, path, value in zip(leaves, paths, values, strict=True):
         if numpy.shape(as_raw(leaf)) != numpy.shape(as_raw(value)):
             raise ShapeError(f"{what}{path} has shape {as_raw(value).shape}, expected {as_raw(leaf).shape}.")
-    return found
+    return values
 
 
 def _listed(paths: Sequence[str]) -> str:

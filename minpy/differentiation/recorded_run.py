@@ -57,14 +57,8 @@ def variable(value: Any) -> Array:
 class Pull:
     """Takes an output's gradient back to a function's variables, as often as it is called.
 
-    Parameters
-    ----------
-    variables : sequence of Array
-        What the function was given, made by `variable`.
-    output : Array, or tuple or list of Array and others
-        What it returned.
-    since : int
-        The sequence number before which nothing of the function was recorded.
+    `variables`: what the function was given, made by `variable`. `output`: what it returned: an Array, or a tuple or
+    list of Arrays and others. `since`: the sequence number before which nothing of the function was recorded.
     """
 
     def __init__(self, variables: Sequence[Array], output: Any, since: int) -> None:
@@ -77,10 +71,7 @@ class Pull:
     def __call__(self, gradient: Any) -> list[Any]:
         """Return the variables' gradients: numpy.ndarrays, or `Array`s that an outer differentiation recorded.
 
-        Parameters
-        ----------
-        gradient : array, or sequence of arrays (and None for zero)
-            Like what the function returned.
+        `gradient`: an array, or sequence of arrays (and None for zero), like what the function returned.
         """
         heads, starts = [], []
         nested = state.recording
@@ -90,8 +81,8 @@ class Pull:
                 heads.append(node)
                 starts.append(_start(start, head, nested))
         targets = [array._node for array in self._variables]
-        found = gradients(heads, starts, targets, retain_graph=True, create_graph=nested, since=self._since)
-        results = [found.get(node) for node in targets]
+        reached = gradients(heads, starts, targets, retain_graph=True, create_graph=nested, since=self._since)
+        results = [reached.get(node) for node in targets]
         return [
             numpy.zeros(array._data.shape, array._data.dtype) if part is None else self.settle(part)
             for array, part in zip(self._variables, results, strict=True)
@@ -128,21 +119,8 @@ class Pull:
 def vjp(function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequence[int]) -> tuple[Any, Pull]:
     """Run a function under the tape, and return (output, pull).
 
-    Parameters
-    ----------
-    function : callable
-        Takes arrays; returns one array or a tuple of arrays.
-    arguments : sequence
-        Arrays of any kind.
-    argnums : sequence of int
-        The arguments to differentiate with respect to.
-
-    Returns
-    -------
-    output
-        What the function returned (with `Array`s where the result depends on the variables).
-    pull : Pull
-        Takes the output's gradient (for a tuple: a sequence) and returns the gradients of the chosen arguments.
+    The function takes arrays of any kind, and returns one array or a tuple of arrays. The output has `Array`s where it
+    depends on the arguments at `argnums`; the pull takes its gradient (for a tuple: a sequence) back to these.
     """
     since, inputs, output = _recorded(function, arguments, argnums)
     return output, Pull([inputs[argnum] for argnum in argnums], output, since)
@@ -151,7 +129,7 @@ def vjp(function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequenc
 def _recorded(
     function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequence[int]
 ) -> tuple[int, list[Any], Any]:
-    """Run a function with some arguments as variables; return (when it began, the arguments, its answer)."""
+    """Run a function with some arguments as variables; return (when it began, the arguments, its result)."""
     since = now()
     inputs = list(arguments)
     for argnum in argnums:
@@ -237,25 +215,19 @@ def _push(node: Node, pushed: dict[Any, Any]) -> Any:
 def apply_jvp_rule(
     operator: Any,
     index: int,
-    answer: Any,
+    output: Any,
     arguments: Sequence[Any],
     attributes: dict[str, Any],
     tangent: Any,
     shape: Any,
     dtype: Any,
 ) -> Any:
-    """Return what the forward-mode rule of one argument says, broadcast and cast to the output(s).
-
-    Raises
-    ------
-    GradientError
-        If the rule returned something else than a function, or its function something else than a tangent.
-    """
+    """Return what the forward-mode rule of one argument says, broadcast and cast to the output(s)."""
     what = f"{operator.__name__}: the forward-mode rule of argument {operator.argument_name(index)}"
     wrap = operator.wrap_raw if operator.kind == "mxnet" else _same
     try:
         function = operator.jvp_rules[index](
-            tuple(map(wrap, answer)) if type(answer) is tuple else wrap(answer), *map(wrap, arguments), **attributes
+            tuple(map(wrap, output)) if type(output) is tuple else wrap(output), *map(wrap, arguments), **attributes
         )
         result = function(wrap(tangent)) if callable(function) else None
     except Exception as error:
@@ -310,8 +282,8 @@ def _transpose(node: Node, index: int, parent: Any, tangent: Any) -> Any:
         part = conform(part, node.operator, index, node, parent)
     results: Sequence[Any] = zeros
     if isinstance(part, Array) and part._node is not None:
-        found = gradients([part._node], [tangent], retain_graph=True)
-        results = [found.get(u._node, zero) for u, zero in zip(upstream, zeros, strict=True)]
+        reached = gradients([part._node], [tangent], retain_graph=True)
+        results = [reached.get(u._node, zero) for u, zero in zip(upstream, zeros, strict=True)]
     return tuple(results) if several else results[0]
 
 

@@ -37,10 +37,10 @@ def leaves_of(tree: Any) -> list[Any]:
     """Return the leaves of a nest, in order."""
     if not isinstance(tree, (dict, list, tuple)):
         return [tree]
-    found: list[Any] = []
+    leaves: list[Any] = []
     for item in tree.values() if isinstance(tree, dict) else tree:
         if isinstance(item, (dict, list, tuple)):
-            found.extend(leaves_of(item))
+            leaves.extend(leaves_of(item))
         else:
-            found.append(item)
-    return found
+            leaves.append(item)
+    return leaves

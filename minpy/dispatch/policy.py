@@ -125,7 +125,13 @@ def _is_recorded(value: Any) -> bool:
     return isinstance(value, Array) and value._node is not None
 
 
-class AutoBlacklistPolicy(Policy):
+class _MXNetFirst(Policy):
+    def decide(self, candidates: Iterable[Any]) -> int | None:
+        """Return the kind of array of MXNet's operator if there is one, else of NumPy's; None without any."""
+        return _first_of((ArrayType.MXNET, ArrayType.NUMPY), candidates)
+
+
+class AutoBlacklistPolicy(_MXNetFirst):
     """MXNet where it had not failed before; here NumPy. Lists of rules are read and written, and change nothing.
 
     Parameters
@@ -150,10 +156,6 @@ class AutoBlacklistPolicy(Policy):
         if gen_rule and not append_rule:
             self._rules.reset_rules()
 
-    def decide(self, candidates: Iterable[Any]) -> int | None:
-        """Return the kind of array of MXNet's operator if there is one, else of NumPy's; None without any."""
-        return _first_of((ArrayType.MXNET, ArrayType.NUMPY), candidates)
-
     def save_rules(self) -> None:
         """Write the rules to their file."""
         self._rules.save_rules_config()
@@ -163,7 +165,7 @@ class AutoBlacklistPolicy(Policy):
         return self._rules.query(nspace, name)
 
 
-class PreferMXNetPolicy(Policy):
+class PreferMXNetPolicy(_MXNetFirst):
     """MXNet where it had the function; here NumPy.
 
     Examples
@@ -171,10 +173,6 @@ class PreferMXNetPolicy(Policy):
     >>> PreferMXNetPolicy().name
     'PreferMXNetPolicy'
     """
-
-    def decide(self, candidates: Iterable[Any]) -> int | None:
-        """Return the kind of array of MXNet's operator if there is one, else of NumPy's; None without any."""
-        return _first_of((ArrayType.MXNET, ArrayType.NUMPY), candidates)
 
 
 class OnlyNumPyPolicy(Policy):
@@ -191,7 +189,7 @@ class OnlyNumPyPolicy(Policy):
         return _first_of((ArrayType.NUMPY,), candidates)
 
 
-class OnlyMXNetPolicy(Policy):
+class OnlyMXNetPolicy(_MXNetFirst):
     """MXNet, which is not there: NumPy computes, and a warning says so.
 
     Examples
@@ -207,10 +205,6 @@ class OnlyMXNetPolicy(Policy):
     def __init__(self) -> None:
         super().__init__()
         warnings.warn("OnlyMXNetPolicy: MXNet is not there; NumPy computes all functions.", stacklevel=2)
-
-    def decide(self, candidates: Iterable[Any]) -> int | None:
-        """Return the kind of array of MXNet's operator if there is one, else of NumPy's; None without any."""
-        return _first_of((ArrayType.MXNET, ArrayType.NUMPY), candidates)
 
 
 def _first_of(kinds: Sequence[int], candidates: Iterable[Any]) -> int | None:

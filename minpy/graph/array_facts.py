@@ -20,10 +20,10 @@ __all__ = ["as_contiguous", "fact_of_input", "noting", "observe"]
 
 
 def observe(
-    node: Node, answer: Any, inputs: Sequence[Node], facts: Mapping[Node, ArrayFact], env: Mapping[Node, Any]
+    node: Node, result: Any, inputs: Sequence[Node], facts: Mapping[Node, ArrayFact], env: Mapping[Node, Any]
 ) -> ArrayFact:
-    """Return the facts about an answer that has just been computed, beside its inputs'."""
-    arrays = [array for array in (answer if isinstance(answer, tuple) else (answer,)) if _is_array(array)]
+    """Return the facts about a result that has just been computed, beside its inputs'."""
+    arrays = [array for array in (result if isinstance(result, tuple) else (result,)) if _is_array(array)]
     shares: set[Node] = set()
     foreign = not is_trusted(node)
     for source in dict.fromkeys(inputs):
@@ -32,17 +32,17 @@ def observe(
     own = sum(array.nbytes for array in arrays) if not shares or foreign else 0
     if not shares or foreign:
         shares.add(node)
-    single = answer if _is_array(answer) else None
+    single = result if _is_array(result) else None
     return ArrayFact(
-        None if isinstance(answer, tuple) else numpy.shape(answer),
-        getattr(answer, "dtype", None),
+        None if isinstance(result, tuple) else numpy.shape(result),
+        getattr(result, "dtype", None),
         single.strides if single is not None else (),
         frozenset(shares),
         own,
-        len(answer) if isinstance(answer, tuple) else 1,
+        len(result) if isinstance(result, tuple) else 1,
         single is not None and single.flags.c_contiguous,
-        tuple((numpy.shape(part), getattr(part, "dtype", None)) for part in answer)
-        if isinstance(answer, tuple)
+        tuple((numpy.shape(part), getattr(part, "dtype", None)) for part in result)
+        if isinstance(result, tuple)
         else (),
     )
 
@@ -51,8 +51,8 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, numpy.ndarray)
 
 
-def _may_share(array: numpy.ndarray, answer: Any) -> bool:
-    parts = answer if isinstance(answer, tuple) else (answer,)
+def _may_share(array: numpy.ndarray, result: Any) -> bool:
+    parts = result if isinstance(result, tuple) else (result,)
     return any(_is_array(part) and numpy.may_share_memory(array, part) for part in parts)
 
 
@@ -62,11 +62,11 @@ def fact_of_input(node: Node, array: Any) -> ArrayFact:
 
 
 def noting(facts: dict[Node, ArrayFact], env: Mapping[Node, Any]) -> Observer:
-    """Return what notes the facts about each answer."""
+    """Return what notes the facts about each result."""
 
-    def note(node: Node, _: Any, answer: Any) -> None:
-        if answer is not None or node.operator is CONSTANT:  # an optional input that is not given is a constant None
-            facts[node] = observe(node, answer, [value.node for value in node.inputs], facts, env)
+    def note(node: Node, _: Any, result: Any) -> None:
+        if result is not None or node.operator is CONSTANT:  # an optional input that is not given is a constant None
+            facts[node] = observe(node, result, [value.node for value in node.inputs], facts, env)
 
     return note
 
@@ -74,7 +74,7 @@ def noting(facts: dict[Node, ArrayFact], env: Mapping[Node, Any]) -> Observer:
 def as_contiguous(arrays: Sequence[numpy.ndarray], states: Collection[int] = ()) -> Sequence[numpy.ndarray]:
     """Return arrays with those copied that are not C-contiguous, but for the states, which are written to.
 
-    Facts hold for one layout: whether an answer is a view, and so may not be written to, depends on that.
+    Facts hold for one layout: whether a result is a view, and so may not be written to, depends on that.
     """
     for array in arrays:
         if not array.flags.c_contiguous:

@@ -30,7 +30,7 @@ class Frame:
 
     It is in one of four states. An executable has run: `_residuals` holds what its backward part reads. Or steps were
     run one by one: `_env` does. Or backward has been: that has used up everything but what it takes to compute the
-    forward part again. Or that has happened: `_again` holds all answers, for any number of backwards.
+    forward part again. Or that has happened: `_again` holds all results, for any number of backwards.
     """
 
     __slots__ = (
@@ -182,9 +182,9 @@ class Frame:
                 raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         else:
             if residuals is not None and context.bound is not None:
-                answers = context.bound.answers(residuals)
-                if answers is not None:  # else they are computed again
-                    env = {**dict(zip(steps.variables, self._arrays, strict=True)), **answers}
+                results = context.bound.answers(residuals)
+                if results is not None:  # else they are computed again
+                    env = {**dict(zip(steps.variables, self._arrays, strict=True)), **results}
             self._step_backward(env, as_contiguous(cotangents), buffers, observer)
         program.rounds += 1
         if context.selection is None:
@@ -255,7 +255,7 @@ class Frame:
         return self._context.functions.operator_of(node)
 
     def answers(self) -> dict[Node, Any]:
-        """Return the answers of all steps of the forward part, by node: computed again, with the same random numbers.
+        """Return the results of all steps of the forward part, by node: computed again, with the same random numbers.
 
         Raises MutationError if an array that they depend on has been changed since.
         """
@@ -264,9 +264,9 @@ class Frame:
         return self._computed_again()
 
     def _computed_again(self) -> dict[Node, Any]:
-        """Return all answers of the forward part, computed once more if they are not there.
+        """Return all results of the forward part, computed once more if they are not there.
 
-        States have moved already, so copies of them are given; answers that would be others now are those of the first
+        States have moved already, so copies of them are given; results that would be others now are those of the first
         time.
         """
         if self._again is None:

@@ -41,7 +41,7 @@ def _shaped(value: Value, shapes: Mapping[Value, Any], dtypes: Any) -> Shaped:
 class VjpNode(BaseOperator):
     """The operator of a node that takes an upstream gradient back through another node, by that one's rules.
 
-    Its inputs are the upstream gradients (one for each output that has one), what the rules read of the answer, and
+    Its inputs are the upstream gradients (one for each output that has one), what the rules read of the result, and
     the arguments that they read; its outputs the gradients of the arguments `requires_grad`.
     """
 
@@ -126,24 +126,24 @@ class VjpNode(BaseOperator):
         return self if self.is_plain_rule and self.requires_grad[0] in self.node.operator.into_rules else None
 
     def split(self, values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
-        """Return (upstream gradient, answer, arguments) for the inputs' values, as rules take them."""
+        """Return (upstream gradient, result, arguments) for the inputs' values, as rules take them."""
         first, second = len(self.upstream), len(self.upstream) + len(self.answers)
-        gradients, answers = values[:first], values[first:second]
+        gradients, results = values[:first], values[first:second]
         arguments: list[Any] = list(self.placeholders)
         for index, value in zip(self.reads, values[second:], strict=True):
             arguments[index] = value
         if not self.several:
-            return gradients[0], answers[0] if answers else None, arguments
-        answer: Any = self._outputs(answers)
+            return gradients[0], results[0] if results else None, arguments
+        result: Any = self._outputs(results)
         reached = dict(zip(self.upstream, gradients, strict=True))
-        upstream = tuple(reached[index] if index in reached else _zeros(answer[index]) for index in range(len(answer)))
-        return upstream, answer, arguments
+        upstream = tuple(reached[index] if index in reached else _zeros(result[index]) for index in range(len(result)))
+        return upstream, result, arguments
 
-    def _outputs(self, answers: Sequence[Any]) -> tuple[Any, ...]:
+    def _outputs(self, results: Sequence[Any]) -> tuple[Any, ...]:
         if self.answers == (ANSWER,):
-            return tuple(answers[0])
+            return tuple(results[0])
         outputs: list[Any] = [Shaped(shape, dtype) for shape, dtype in self.output_shapes]
-        for index, value in zip(self.answers, answers, strict=True):
+        for index, value in zip(self.answers, results, strict=True):
             outputs.extend([None] * (index + 1 - len(outputs)))
             outputs[index] = value
         return tuple(outputs)
@@ -152,15 +152,15 @@ class VjpNode(BaseOperator):
         """Return the gradients of the arguments `requires_grad`: one array, or a tuple."""
         node = self.node
         operator = node.operator
-        gradient, answer, arguments = self.split(values)
+        gradient, result, arguments = self.split(values)
         parts: Sequence[Any]
         if operator.direct and operator.builtin:
             parts = [
-                operator.raw_rules[index](answer, *arguments, **node.attributes)(gradient)
+                operator.raw_rules[index](result, *arguments, **node.attributes)(gradient)
                 for index in self.requires_grad
             ]
         else:
-            parts = operator.vjp(answer, arguments, node.attributes, gradient, self.requires_grad)
+            parts = operator.vjp(result, arguments, node.attributes, gradient, self.requires_grad)
         checked = []
         for index, part in zip(self.requires_grad, parts, strict=True):
             like = self.placeholders[index]
@@ -333,8 +333,8 @@ class _Walk:
             result = run_captured(recorder, definition_of(node.operator), *inputs, **node.attributes)
         except CaptureRefused:
             return None
-        answers = list(result) if isinstance(result, (tuple, list)) else [result]
-        if not all(isinstance(answer, ArrayProxy) for answer in answers):
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        if not all(isinstance(output, ArrayProxy) for output in results):
             return None
         parts = [self.with_rules(part, recorder.facts[part][0]) for part in recorder.nodes]
         position_of = {node.inputs[index]: index for index in reversed(requires_grad)}
@@ -353,7 +353,7 @@ class _Walk:
         for value, fact in recorder.outputs.items():
             self.know(value, *fact)
         try:
-            pending = self.back_through(recorder.nodes, parts, leading, answers, upstream)
+            pending = self.back_through(recorder.nodes, parts, leading, results, upstream)
         except _NoRuleError:
             return None
         return [(index, pending[node.inputs[index]]) for index in position_of.values() if node.inputs[index] in pending]
@@ -363,13 +363,13 @@ class _Walk:
         nodes: Sequence[Node],
         parts: Sequence[Node],
         leading: Collection[Node],
-        answers: Sequence[Any],
+        results: Sequence[Any],
         upstream: dict[int, Value],
     ) -> dict[Value, Value]:
-        """Return the gradients of what steps read, given those of their answers: by the parts that have rules."""
+        """Return the gradients of what steps read, given those of their results: by the parts that have rules."""
         pending: dict[Value, Value] = {}
         for index, gradient in upstream.items():
-            self.add(pending, answers[index].value, gradient)
+            self.add(pending, results[index].value, gradient)
         for step, part in zip(reversed(nodes), reversed(parts), strict=True):
             values = [Value(step, index) for index in range(len(step.output_names()))]
             reached = {index: pending.pop(value) for index, value in enumerate(values) if value in pending}
@@ -391,9 +391,9 @@ class _Walk:
         if has_rules or has_step_rule(node.operator) or not isinstance(operator, Operator):
             return node
         if not shape and operator.values_read(range(len(node.inputs)))[1]:
-            return node  # what NumPy answers is a scalar, and nothing to compute into
+            return node  # what NumPy returns is a scalar, and nothing to compute into
         twin = Node(operator, node.inputs, {}, node.name)
-        self.builder.created.append(twin)  # it is dropped, if no rule reads the answer
+        self.builder.created.append(twin)  # it is dropped, if no rule reads the result
         for index in range(len(node.output_names())):
             value = Value(node, index)
             if value in self.shapes:
@@ -439,15 +439,15 @@ class _Walk:
             zeros = numpy.zeros(self.shapes[outputs[index]], self.dtypes[outputs[index]])
             return constant(recorder, zeros)
 
-        answer: Any = tuple(self.proxy_of(recorder, value) for value in outputs)
+        result: Any = tuple(self.proxy_of(recorder, value) for value in outputs)
         gradient: Any = tuple(map(gradient_of, range(len(outputs))))
         if len(outputs) == 1 and not node.returns_tuple:
-            (answer,), (gradient,) = answer, gradient
+            (result,), (gradient,) = result, gradient
         arguments = [
             input_proxy(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
         ]
-        return RuleCall(node.operator, answer, arguments, node.attributes, gradient)
+        return RuleCall(node.operator, result, arguments, node.attributes, gradient)
 
     def proxy_of(self, recorder: Recorder, value: Value) -> ArrayProxy:
-        """Return what stands for a value while a rule is captured."""
+        """Return the proxy of a value while a rule is captured."""
         return ArrayProxy.from_outside(recorder, value, self.shapes[value], self.dtypes[value])

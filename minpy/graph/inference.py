@@ -225,10 +225,10 @@ def shapes_returned(node: Node, input_facts: Sequence[tuple[Any, Any]]) -> list[
     if facts is not None:
         return [fact.shape for fact in facts]
     try:
-        answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in input_facts])
+        result = _result_on(node, [numpy.ones(shape, dtype) for shape, dtype in input_facts])
     except IndexError:
         # Where they are positions, ones need not be there.
-        answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in input_facts])
+        result = _result_on(node, [numpy.zeros(shape, dtype) for shape, dtype in input_facts])
     except Exception as error:
         from minpy.capture.abstract_evaluation import invertible
 
@@ -236,13 +236,13 @@ def shapes_returned(node: Node, input_facts: Sequence[tuple[Any, Any]]) -> list[
         regular = [invertible(sample, "regular") for sample in samples]
         if is_quitting(error) or all(map(is_, samples, regular)):
             raise
-        answer = _answer_on(node, regular)
-    answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    return [numpy.shape(output) for output in answers]
+        result = _result_on(node, regular)
+    results = result if isinstance(result, (tuple, list)) else [result]
+    return [numpy.shape(output) for output in results]
 
 
-def _answer_on(node: Node, arrays: Sequence[numpy.ndarray]) -> Any:
-    """Return what the operator of a node answers on arrays; constants are given as they are."""
+def _result_on(node: Node, arrays: Sequence[numpy.ndarray]) -> Any:
+    """Return what the operator of a node returns for arrays; constants are given as they are."""
     operator = node.operator
     values = [
         value.node.attributes["value"] if value.node.operator is CONSTANT else array

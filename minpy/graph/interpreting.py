@@ -14,7 +14,7 @@ from minpy.graph.schedule import Steps
 
 __all__ = ["ObservedName", "Observer", "Releasing", "interpret", "place_of", "read", "step_call"]
 
-# Sees each step twice: with its inputs and None before it runs, and with its answer, too, afterwards.
+# Sees each step twice: with its inputs and None before it runs, and with its result, too, afterwards.
 Observer = Callable[[Node, Sequence[Any], Any], None]
 
 
@@ -42,9 +42,9 @@ def interpret(
     observers: Sequence[Observer],
     release: Callable[[int, Node], None] | None = None,
 ) -> None:
-    """Run steps, and put their answers into `env`; those that are there already are not computed.
+    """Run steps, and put their results into `env`; those that are there already are not computed.
 
-    `env`: answers by node. `call_of`: gives the function of a step. `release`: `release(number, node)` is called after
+    `env`: results by node. `call_of`: gives the function of a step. `release`: `release(number, node)` is called after
     each step.
     """
     for number, node in enumerate(part):
@@ -54,17 +54,17 @@ def interpret(
         for observer in observers:
             observer(node, arguments, None)
         try:
-            answer = env[node] = call_of(node)(*arguments)
+            result = env[node] = call_of(node)(*arguments)
         except Exception as error:
             raise located(place_of(node), error)  # noqa: B904 - its traceback goes on to that of `error`
         for observer in observers:
-            observer(node, arguments, answer)
+            observer(node, arguments, result)
         if release is not None:
             release(number, node)
 
 
 class Releasing:
-    """Forgets answers after the step that reads them last."""
+    """Forgets results after the step that reads them last."""
 
     def __init__(self, steps: Steps, env: dict[Node, Any], start: int) -> None:
         self._steps = steps
@@ -80,10 +80,10 @@ class Releasing:
 
     def _release(self, node: Node, number: int) -> None:
         env, last = self._env, self._steps.last_uses
-        answer = env.get(node)
-        if isinstance(answer, tuple):
-            ends = [self._steps.part_end(node, index, -1) for index in range(len(answer))]
-            env[node] = tuple(part if end > number else None for part, end in zip(answer, ends, strict=True))
+        result = env.get(node)
+        if isinstance(result, tuple):
+            ends = [self._steps.part_end(node, index, -1) for index in range(len(result))]
+            env[node] = tuple(part if end > number else None for part, end in zip(result, ends, strict=True))
             if not any(end > number for end in ends):
                 del env[node]
         elif max(last.get(Value(node, ANSWER), -1), last.get(Value(node), -1)) <= number:
@@ -91,13 +91,13 @@ class Releasing:
 
 
 def read(env: Mapping[Node, Any], value: Value) -> Any:
-    """Return a value from the answers by node."""
-    answer = env[value.node]
-    return answer[value.index] if isinstance(answer, tuple) and value.index != ANSWER else answer
+    """Return a value from the results by node."""
+    result = env[value.node]
+    return result[value.index] if isinstance(result, tuple) and value.index != ANSWER else result
 
 
 def step_call(node: Node) -> Callable[..., Any]:
-    """Return the function from the raw inputs of a node to its raw answer."""
+    """Return the function from the raw inputs of a node to its raw result."""
     operator, attributes = node.operator, node.attributes
     if operator is CONSTANT:
         return lambda: attributes["value"]

@@ -79,14 +79,14 @@ class Inliner:
             inputs = [
                 input_proxy(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
             ]
-            answers = capture_forward(recorder, attempt, node.operator, inputs, node.attributes)
+            results = capture_forward(recorder, attempt, node.operator, inputs, node.attributes)
         except CaptureRefused as refusal:
             self.notes.refusals[node] = refusal.with_traceback(None)  # which leads to the callers
             return False
         facts = [(shapes[value], dtypes[value]) for value in outputs]
-        if [(answer.shape, answer.dtype) for answer in answers] != facts:
+        if [(result.shape, result.dtype) for result in results] != facts:
             return False  # what reads it was made for what inference said
         reads.adopt(attempt)
         self.notes.add(recorder)
-        self._became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
+        self._became.update((value, result.value) for value, result in zip(outputs, results, strict=True))
         return True

@@ -45,7 +45,7 @@ def no_alias(array: Any, arguments: Sequence[Any]) -> Any:
 def returned(
     steps: Steps, facts: Mapping[Node, ArrayFact], env: Mapping[Node, Any], arrays: Sequence[Any]
 ) -> list[Any]:
-    """Return the outputs from the answers by node."""
+    """Return the outputs from the results by node."""
     outputs = []
     for output, how in zip(steps.outputs, how_returned(steps, facts), strict=True):
         value = read(env, output)

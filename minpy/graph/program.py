@@ -1,6 +1,6 @@
 """Programs: graphs lowered for given shapes into flat lists of calls on raw arrays, run by the best backend there is.
 
-The first run goes step by step, and notes the layout of every answer and whose memory it shares. With these facts
+The first run goes step by step, and notes the layout of every result and whose memory it shares. With these facts
 backends are asked for executables (`minpy.backends.protocol`): one of Python's source at once, one of native code when
 the program has run twice. The call that asks waits for it, while those of other threads go on as before.
 
@@ -39,7 +39,7 @@ __all__ = ["MOST_IDLE", "ExecutionContext", "Program"]
 
 # More contexts than this do not wait for calls to come: each holds the buffers of a call.
 MOST_IDLE = 64
-# Bytes of answers from which the memory that rounds leave is worth giving back to the system.
+# Bytes of results from which the memory that rounds leave is worth giving back to the system.
 _LARGE = 16 << 20
 _ONLY_FALLBACK = (FALLBACK,)
 
@@ -101,8 +101,8 @@ class Program:
         self.allowance = Allowance() if allowance is None else allowance
         self.is_free = is_free  # whether it is one of the first programs of the graph, which cost nothing
         self.rounds = 0  # how often it has run, forward and, if it has a backward part, backward
-        # What backends have answered, by name.
-        self._answers: dict[str, Executable | Declined] = {}
+        # What backends have made of it, or why they have not, by name.
+        self._outcomes: dict[str, Executable | Declined] = {}
         self._compiling: int | None = None  # the process in which a thread waits for a backend
         # Those that no call uses: the latest is taken, and given back, as long as these are not `MOST_IDLE`.
         self.idle: list[ExecutionContext] = []
@@ -251,10 +251,10 @@ class Program:
         selected = selection.backends if self.compiles else _ONLY_FALLBACK
         is_final = True
         for name in selected:
-            answer = self._answer(name, context)
-            if isinstance(answer, Executable):
+            outcome = self._ask(name, context)
+            if isinstance(outcome, Executable):
                 try:
-                    context.bind(answer, name == FALLBACK)
+                    context.bind(outcome, name == FALLBACK)
                 except Exception as error:
                     self._decline(name, error)
                     continue
@@ -262,33 +262,33 @@ class Program:
                 if not is_final:
                     context.began = perf_counter()
                 return context.forward
-            is_final = is_final and answer is not None and not answer.ask_again
+            is_final = is_final and outcome is not None and not outcome.ask_again
         context.executable = context.bound = context.forward = None
         context.selection = selection.backends if is_final else None
         context.began = perf_counter()
         return None
 
-    def _answer(self, name: str, context: ExecutionContext | None) -> Executable | Declined | None:
+    def _ask(self, name: str, context: ExecutionContext | None) -> Executable | Declined | None:
         """Return what a backend has made of the program, or why it has not; None if it is too early to ask."""
-        answer = self._answers.get(name)
-        if answer is not None and not (isinstance(answer, Declined) and answer.ask_again):
-            return answer
+        outcome = self._outcomes.get(name)
+        if outcome is not None and not (isinstance(outcome, Declined) and outcome.ask_again):
+            return outcome
         facts = self.facts
         backend = registry.backend(name)
         if facts is None or self.rounds < backend.after_rounds:
-            return answer
+            return outcome
         if name != FALLBACK and not (self.is_free or self.allowance.covers()):
-            return answer
+            return outcome
         with lock():
-            if self._answers.get(name) is not answer or self._compiling == os.getpid():
-                return self._answers.get(name)
+            if self._outcomes.get(name) is not outcome or self._compiling == os.getpid():
+                return self._outcomes.get(name)
             self._compiling = os.getpid()
         try:
             options = Options(self.fast_math, tuple(sorted(self.parameters)), partial(self._make_room, context))
             began = perf_counter()
-            answer_now = self._answers[name] = backend.compile(self.steps, facts, options)
+            compiled = self._outcomes[name] = backend.compile(self.steps, facts, options)
             self.allowance.charge_more(perf_counter() - began, self.is_free)
-            return answer_now
+            return compiled
         except Exception as error:
             return self._decline(name, error)
         finally:
@@ -296,7 +296,7 @@ class Program:
 
     def _decline(self, name: str, error: Exception) -> Declined:
         """Warn that a backend does not run the program, and why."""
-        answer = self._answers[name] = Declined(f"it could not be compiled: {type(error).__name__}: {error}")
+        outcome = self._outcomes[name] = Declined(f"it could not be compiled: {type(error).__name__}: {error}")
         names = ", ".join(dict.fromkeys(output.node.name for output in self.steps.outputs))
         warnings.warn(
             f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
@@ -305,7 +305,7 @@ class Program:
             CompileWarning,
             stacklevel=3,
         )
-        return answer
+        return outcome
 
     def _make_room(self, context: ExecutionContext | None) -> None:
         """Free the memory in which a context has computed, and those that nobody uses.
@@ -345,13 +345,13 @@ class Program:
     def serve_by(self, name: str, executable: Executable, facts: Facts) -> None:
         """Let an executable that was made elsewhere run it, under the name of a backend."""
         self.facts = facts
-        self._answers[name] = executable
+        self._outcomes[name] = executable
 
     def executable(self, name: str | None = None) -> Executable | None:
         """Return what a backend has made of the program; of no name, the best of those selected but the fallback."""
         names = [candidate for candidate in selection.backends if candidate != FALLBACK] if name is None else [name]
-        answers = [self._answers.get(candidate) for candidate in names]
-        return next((candidate for candidate in answers if isinstance(candidate, Executable)), None)
+        outcomes = [self._outcomes.get(candidate) for candidate in names]
+        return next((candidate for candidate in outcomes if isinstance(candidate, Executable)), None)
 
     @property
     def may_improve(self) -> bool:
@@ -359,8 +359,8 @@ class Program:
         if not self.compiles:
             return False
         for name in selection.backends:
-            answer = self._answers.get(name)
-            if name != FALLBACK and (answer is None or (isinstance(answer, Declined) and answer.ask_again)):
+            outcome = self._outcomes.get(name)
+            if name != FALLBACK and (outcome is None or (isinstance(outcome, Declined) and outcome.ask_again)):
                 return True
         return False
 
@@ -390,7 +390,7 @@ class Program:
         if self.facts is None:
             self.facts = facts
             for name in selection.backends if self.compiles else _ONLY_FALLBACK:
-                if isinstance(self._answer(name, None), Executable):
+                if isinstance(self._ask(name, None), Executable):
                     break
         return outputs, (arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
 
@@ -408,9 +408,9 @@ class Program:
             all_facts = Facts(facts)
             all_facts.covers_backward = True
             self.facts = all_facts
-            for answer in [*self._answers.values()]:
-                if isinstance(answer, Executable):
-                    answer.learn_backward(all_facts)
+            for outcome in [*self._outcomes.values()]:
+                if isinstance(outcome, Executable):
+                    outcome.learn_backward(all_facts)
 
     def contradiction(self, operators: Collection[Any]) -> str | None:
         """Return in words how one of some operators gave something else than was inferred; None if none did."""
@@ -431,18 +431,18 @@ class Program:
 
     def located(self, error: Exception) -> Exception:
         """Return the error to raise for one of an executable: with the node where it happened, if that is known."""
-        for answer in [*self._answers.values()]:
-            node = answer.step_of(error) if isinstance(answer, Executable) else None
+        for outcome in [*self._outcomes.values()]:
+            node = outcome.step_of(error) if isinstance(outcome, Executable) else None
             if node is not None:
                 return located(place_of(node), error)
         return error
 
     def text(self) -> str:
         """Return the program as text: the source that runs, or the steps, as long as nothing has run."""
-        for name in (*selection.backends, *self._answers):
-            answer = self._answers.get(name)
-            if isinstance(answer, Executable):
-                return answer.text()
+        for name in (*selection.backends, *self._outcomes):
+            outcome = self._outcomes.get(name)
+            if isinstance(outcome, Executable):
+                return outcome.text()
         return "\n".join(f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in self.steps.all)
 
     def explain(self) -> Explanation:
@@ -451,15 +451,15 @@ class Program:
         names = ", ".join(dict.fromkeys(output.node.name for output in steps.written))
         shapes = "with gradients" if steps.grad_req else "without gradients"
         title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
-        for answer in [*self._answers.values()]:
-            explanation = answer.explain(title) if isinstance(answer, Executable) else None
+        for outcome in [*self._outcomes.values()]:
+            explanation = outcome.explain(title) if isinstance(outcome, Executable) else None
             if explanation is not None:
                 return explanation
         return Explanation(title, False, self.why_fallback())
 
     def why_fallback(self) -> str:
         """Return why the fallback runs it, and nothing better."""
-        reasons = [answer.reason for answer in [*self._answers.values()] if isinstance(answer, Declined)]
+        reasons = [outcome.reason for outcome in [*self._outcomes.values()] if isinstance(outcome, Declined)]
         if reasons:
             return reasons[-1]
         if not self.compiles:
@@ -475,11 +475,11 @@ def _listed(kinds: Sequence[tuple[Any, Any]]) -> str:
     return " and ".join(f"{dtype} {shape}" for shape, dtype in kinds)
 
 
-def _collecting(answers: dict[Node, Any], nodes: Collection[Node]) -> Observer:
-    """Return what collects the answers of some nodes."""
+def _collecting(results: dict[Node, Any], nodes: Collection[Node]) -> Observer:
+    """Return what collects the results of some nodes."""
 
-    def collect(node: Node, _: Any, answer: Any) -> None:
-        if answer is not None and node in nodes:
-            answers[node] = answer
+    def collect(node: Node, _: Any, result: Any) -> None:
+        if result is not None and node in nodes:
+            results[node] = result
 
     return collect

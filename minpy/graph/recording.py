@@ -166,9 +166,9 @@ class GraphOperator(BaseOperator):
         program = self._programs.get(key)
         if program is None or program.steps.refers:
             if program is None and not self._always_plans and not self.compiled.may_plan(key):
-                answers = self._called_unplanned(key, buffers, None if requires_grad is None else parents, like)
-                if answers is not None:
-                    return answers
+                values = self._called_unplanned(key, buffers, None if requires_grad is None else parents, like)
+                if values is not None:
+                    return values
             program = self._program(key, buffers, requires_grad, program)
         if requires_grad is None and state_pool is None:
             try:
@@ -183,26 +183,26 @@ class GraphOperator(BaseOperator):
                 state_set = state_pool.acquire((bool(state.recording), [*map(_kind, buffers)]))
             frame = Frame(program, program.steps.with_captured(buffers) if program.steps.refers else buffers, state_set)
             results = frame.forward()
-        answers, is_floating, some_floating = [], [], False
+        values, is_floating, some_floating = [], [], False
         for result in results:
-            answer = result if type(result) is numpy.ndarray else numpy.asarray(result)
-            answers.append(answer)
-            floats = answer.dtype.kind in "fc"
+            value = result if type(result) is numpy.ndarray else numpy.asarray(result)
+            values.append(value)
+            floats = value.dtype.kind in "fc"
             is_floating.append(floats)
             some_floating = some_floating or floats
         if requires_grad is None or not some_floating:
-            return [*map(like._like, answers)]
+            return [*map(like._like, values)]
         if state_pool is None and not program.steps.refers:
-            self._note_latest(program, buffers, requires_grad, answers)
+            self._note_latest(program, buffers, requires_grad, values)
         arguments = [*buffers[:count], *[None] * (len(buffers) - count), frame]
         parents.append(None)
         node = record_node(self, arguments, None, {}, parents)
-        if len(answers) == 1:
-            node.shape, node.dtype = answers[0].shape, answers[0].dtype
-            return [like._like(answers[0], node)]
-        outputs = attach_outputs(node, answers)
+        if len(values) == 1:
+            node.shape, node.dtype = values[0].shape, values[0].dtype
+            return [like._like(values[0], node)]
+        outputs = attach_outputs(node, values)
         nodes = [output if floats else None for output, floats in zip(outputs, is_floating, strict=True)]
-        return [*map(like._like, answers, nodes)]
+        return [*map(like._like, values, nodes)]
 
     def record(self, program: Program, buffers: list[numpy.ndarray], parents: list[Any], like: Array) -> Any:
         """Return the only output, of floating-point numbers, of a graph without states; the call is recorded.
@@ -211,19 +211,19 @@ class GraphOperator(BaseOperator):
         stand on the tape. `like`: whose class and context the output gets.
         """
         frame = Frame(program, buffers)
-        answer = frame.forward()[0]
-        if type(answer) is not numpy.ndarray:
-            answer = numpy.asarray(answer)
+        result = frame.forward()[0]
+        if type(result) is not numpy.ndarray:
+            result = numpy.asarray(result)
         parents.append(None)
         node = record_node(self, [*buffers, frame], None, {}, parents)
-        node.shape, node.dtype = answer.shape, answer.dtype
-        return like._like(answer, node)
+        node.shape, node.dtype = result.shape, result.dtype
+        return like._like(result, node)
 
     def _note_latest(
-        self, program: Program, buffers: Sequence[numpy.ndarray], requires_grad: Any, answers: Sequence[Any]
+        self, program: Program, buffers: Sequence[numpy.ndarray], requires_grad: Any, results: Sequence[Any]
     ) -> None:
         """Note a call that was recorded, if `record` will do for the next one of its kind."""
-        if len(buffers) == self._count and len(answers) == 1:
+        if len(buffers) == self._count and len(results) == 1:
             self._latest = state.training, requires_grad, [*map(_shape, buffers)], [*map(_dtype, buffers)], program
 
     def _called_unplanned(

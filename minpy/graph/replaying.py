@@ -1,7 +1,7 @@
 """Gradients of a call of a graph that can be differentiated again: its steps are put on the tape, one by one.
 
 A program gives gradients only. For those of gradients the call is made over: every step becomes a node of the tape,
-with the answer that it gave (random numbers are not drawn again, states do not move), and the tape walks back through
+with the result that it gave (random numbers are not drawn again, states do not move), and the tape walks back through
 them.
 """
 
@@ -40,12 +40,12 @@ def replayed_gradients(
     Raises NoGradientError or GradientError if an operator of the graph has no gradient that can be recorded.
     """
     steps = frame.program.steps
-    answers = frame.answers()
+    results = frame.answers()
     buffers: dict[Node, Any] = {}
     places: dict[Node, Any] = {}
     inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there
     for index, node in enumerate(variables):
-        buffers[node] = answers[node]
+        buffers[node] = results[node]
         argument = arguments[index] if index < len(arguments) else None
         if isinstance(argument, Array) and argument._node is not None:
             place = record_node(identity, [None], None, {}, [argument._node])
@@ -62,11 +62,11 @@ def replayed_gradients(
         arguments_of = [read(buffers, value) for value in node.inputs]
         ran = steps.ran_as(Value(node)).node  # a user's operator may have become what it computes
         is_step = ran.operator is operator
-        answer = answers[ran] if is_step else step_call(node)(*arguments_of)
-        buffers[node] = answer
+        result = results[ran] if is_step else step_call(node)(*arguments_of)
+        buffers[node] = result
         parents = [tape_place(places, value) for value in node.inputs]
         if any(parent is not None for parent in parents):
-            _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, answer, parents, places)
+            _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, result, parents, places)
     outputs, starts = [], []
     for output, gradient in zip(steps.written, upstream, strict=True):
         place = tape_place(places, output)
@@ -85,10 +85,10 @@ def replayed_gradients(
 
 
 def _put(
-    node: Node, operator: Any, arguments: Sequence[Any], answer: Any, parents: Sequence[Any], places: dict[Node, Any]
+    node: Node, operator: Any, arguments: Sequence[Any], result: Any, parents: Sequence[Any], places: dict[Node, Any]
 ) -> None:
     """Put a step on the tape."""
     # The tape knows arrays: a scalar of NumPy's would be a constant to it.
     arguments = [numpy.asarray(argument) if isinstance(argument, numpy.generic) else argument for argument in arguments]
-    answer = answer if isinstance(answer, tuple) else numpy.asarray(answer)
-    note_place(places, node, record_node(operator, arguments, answer, node.attributes, parents), answer)
+    result = result if isinstance(result, tuple) else numpy.asarray(result)
+    note_place(places, node, record_node(operator, arguments, result, node.attributes, parents), result)

@@ -146,7 +146,7 @@ class Steps:
         return dict.fromkeys(value for value in (*read, *self.gradients.values()) if value.node not in first)
 
     def values_of(self, step: Node) -> list[Node]:
-        """Return the nodes whose values the answer of a forward step depends on: labels of output layers are not."""
+        """Return the nodes whose values the result of a forward step depends on: labels of output layers are not."""
         if step.operator.starts_gradients and step.operator.builtin:
             return [step.inputs[0].node]
         return [value.node for value in step.inputs]

@@ -31,16 +31,16 @@ def has_step_rule(operator: Any) -> bool:
     return operator.function in _RULES if row is None else row.gradient != ""
 
 
-def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient: Any) -> list[Any] | None:
+def step_gradients(operator: Step, output: Any, arrays: Sequence[Any], gradient: Any) -> list[Any] | None:
     """Return the gradients of a step in its arrays, in their order; None, if that is not known.
 
-    `operator`: one that `has_step_rule`. `arrays`: what the step's slots stand for. `gradient`: of the answer.
+    `operator`: one that `has_step_rule`. `arrays`: what the step's slots stand for. `gradient`: of the result.
     """
     row = row_of(operator.function)
     if row is not None and row.gradient == "zero":
         return [np.zeros_like(array) for array in arrays]
     rule = _RULES[operator.function] if row is None else rule_of(row)
-    parts = rule(answer, gradient, *fill(operator.arguments, arrays), **fill(operator.keywords, arrays))
+    parts = rule(output, gradient, *fill(operator.arguments, arrays), **fill(operator.keywords, arrays))
     if parts is None:
         return None
     leaves = [leaf for leaf in leaves_of((operator.arguments, operator.keywords)) if not isinstance(leaf, str)]
@@ -55,13 +55,13 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
 # -- steps that captures make ------------------------------------------------------------------------------------------
 
 
-def _item(answer: Any, g: Any, array: Any, index: Any) -> Any:
+def _item(ans: Any, g: Any, array: Any, index: Any) -> Any:
     from minpy.numpy_table.gradients.rearranging import placed
 
     return [placed(array, index, g), *(None for _ in leaves_of(index))]
 
 
-def _with_item(answer: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
+def _with_item(ans: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
     g_array = np.copy(g)
     g_array[index] = 0
     part = g[index]
@@ -73,12 +73,12 @@ def _with_item(answer: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
     return [g_array, *(None for _ in leaves_of(index)), sum_to(part, np.shape(value))]
 
 
-def _with_component(answer: Any, g: Any, array: Any, part: Any, is_real: bool) -> Any:
+def _with_component(ans: Any, g: Any, array: Any, part: Any, is_real: bool) -> Any:
     g_array, g_part = (1j * np.imag(g), np.real(g)) if is_real else (np.real(g) + 0j, -np.imag(g))
     return [g_array.astype(g.dtype), sum_to(g_part, np.shape(part))]
 
 
-def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
+def _changed(ans: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
     from minpy.numpy_table.gradients.rearranging import placed
 
     place = 0 if function in (np.copyto, np.fill_diagonal) else 1
@@ -101,16 +101,16 @@ def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, ke
     return [None, g_array, *(None for _ in leaves_of(arguments[:place])), np.reshape(flat, np.shape(value))]
 
 
-def _added_at(answer: Any, g: Any, ufunc: Any, target: Any, index: Any, values: Any) -> Any:
+def _added_at(ans: Any, g: Any, ufunc: Any, target: Any, index: Any, values: Any) -> Any:
     if ufunc is not np.add or len(values) != 1:
         return None
     return [None, g, *(None for _ in leaves_of(index)), sum_to(g[index], np.shape(values[0]))]
 
 
-def _power(answer: Any, g: Any, base: Any, exponent: Any) -> Any:
+def _power(ans: Any, g: Any, base: Any, exponent: Any) -> Any:
     rules = FUNCTIONS[np.power].rules
-    of_base = None if isinstance(base, (int, float)) else rules[0](answer, base, exponent)(g)
-    of_exponent = None if isinstance(exponent, (int, float)) else rules[1](answer, base, exponent)(g)
+    of_base = None if isinstance(base, (int, float)) else rules[0](ans, base, exponent)(g)
+    of_exponent = None if isinstance(exponent, (int, float)) else rules[1](ans, base, exponent)(g)
     return [
         part if part is None else sum_to(part, np.shape(value))
         for part, value in ((of_base, base), (of_exponent, exponent))
@@ -118,12 +118,12 @@ def _power(answer: Any, g: Any, base: Any, exponent: Any) -> Any:
 
 
 _RULES: dict[Any, Callable[..., Any]] = {
-    as_dtype: lambda answer, g, array, dtype: [g],
+    as_dtype: lambda ans, g, array, dtype: [g],
     changed: _changed,
     computed_at: _added_at,
-    filled: lambda answer, g, value, shape, dtype: [sum_to(g, np.shape(value))],
+    filled: lambda ans, g, value, shape, dtype: [sum_to(g, np.shape(value))],
     item_of: _item,
-    np.ndarray.flatten: lambda answer, g, array, order="C": [np.reshape(g, np.shape(array), order=order)],
+    np.ndarray.flatten: lambda ans, g, array, order="C": [np.reshape(g, np.shape(array), order=order)],
     power: _power,
     power_of_array: _power,
     with_component: _with_component,

@@ -35,9 +35,9 @@ def profile(
     began = 0.0
 
     def timing(part: str) -> Observer:
-        def note(node: Node, _: Any, answer: Any) -> None:
+        def note(node: Node, _: Any, result: Any) -> None:
             nonlocal began
-            if answer is not None:
+            if result is not None:
                 times.append(Timing(node, part, time.perf_counter() - began))
             began = time.perf_counter()
 

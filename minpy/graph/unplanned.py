@@ -29,7 +29,7 @@ class _Call(NamedTuple):
 
     node: Node
     attributes: dict[str, Any]  # those of the node, and whether it is training
-    function: Callable[..., Any] | None  # from raw inputs to the raw answer; None if attributes follow from shapes
+    function: Callable[..., Any] | None  # from raw inputs to the raw result; None if attributes follow from shapes
     released: list[Node]  # what nobody reads any more, once it has been made
 
 
@@ -120,22 +120,22 @@ class Unplanned:
                 assert closed is not None
                 function, attributes = closed[number]
             inputs = [read(env, value) for value in node.inputs]
-            answer = function(*inputs)
-            if isinstance(answer, numpy.generic):
-                answer = numpy.asarray(answer)
-            env[node] = answer
+            result = function(*inputs)
+            if isinstance(result, numpy.generic):
+                result = numpy.asarray(result)
+            env[node] = result
             if places:
                 above = [tape_place(places, value) for value in node.inputs]
                 if any(place is not None for place in above):
-                    _record(node, attributes, inputs, answer, above, places)
+                    _record(node, attributes, inputs, result, above, places)
             for source in released:
                 del env[source]
         outputs = self._compiled.outputs
-        answers = _unaliased([read(env, output) for output in outputs], buffers)
-        return answers, self._standing(answers, places, buffers) if places else [None] * len(outputs)
+        results = _unaliased([read(env, output) for output in outputs], buffers)
+        return results, self._standing(results, places, buffers) if places else [None] * len(outputs)
 
     def _standing(
-        self, answers: Sequence[numpy.ndarray], places: Mapping[Node, Any], buffers: Sequence[numpy.ndarray]
+        self, results: Sequence[numpy.ndarray], places: Mapping[Node, Any], buffers: Sequence[numpy.ndarray]
     ) -> list[Any]:
         """Return where the outputs stand on the tape: joined, if backward of one would not come to all that it must."""
         variables, outputs = self._compiled.variables, self._compiled.outputs
@@ -143,19 +143,19 @@ class Unplanned:
         kinds = tuple([(node in places, buffer.dtype) for node, buffer in zip(variables, buffers, strict=True)])
         is_joined = self._is_joined.get(kinds)
         if is_joined is None:
-            is_joined = self._is_joined[kinds] = self._needs_join(answers, places)
+            is_joined = self._is_joined[kinds] = self._needs_join(results, places)
         if not is_joined:
             return nodes
         parents = [*nodes, *[places.get(node) for node in variables]]
         node = record_node(self._join, [None] * len(parents), None, {}, parents)
-        if len(answers) == 1:
-            node.shape, node.dtype = answers[0].shape, answers[0].dtype
+        if len(results) == 1:
+            node.shape, node.dtype = results[0].shape, results[0].dtype
             joined: Sequence[Any] = [node]
         else:
-            joined = attach_outputs(node, answers)
-        return [place if answer.dtype.kind in "fc" else None for place, answer in zip(joined, answers, strict=True)]
+            joined = attach_outputs(node, results)
+        return [place if result.dtype.kind in "fc" else None for place, result in zip(joined, results, strict=True)]
 
-    def _needs_join(self, answers: Sequence[numpy.ndarray], places: Mapping[Node, Any]) -> bool:
+    def _needs_join(self, results: Sequence[numpy.ndarray], places: Mapping[Node, Any]) -> bool:
         """Tell whether a floating-point output does not depend on all variables that need gradients, and all losses."""
         to_reach = {node for node in places if node.operator is None or node.operator.starts_gradients}
         reached: dict[Node, set[Node]] = {}
@@ -164,8 +164,8 @@ class Unplanned:
             reached[node] = set().union(*above, {node} & to_reach) if node in places else set()
         return any(
             not (to_reach <= reached[output.node] and tape_place(places, output) is not None)
-            for output, answer in zip(self._compiled.outputs, answers, strict=True)
-            if answer.dtype.kind in "fc"
+            for output, result in zip(self._compiled.outputs, results, strict=True)
+            if result.dtype.kind in "fc"
         )
 
     def _followed(
@@ -233,32 +233,32 @@ def _record(
     node: Node,
     attributes: dict[str, Any],
     inputs: Sequence[Any],
-    answer: Any,
+    result: Any,
     above: Sequence[Any],
     places: dict[Node, Any],
 ) -> None:
-    """Put a call on the tape: one that has an answer of floating-point numbers."""
-    answers = answer if isinstance(answer, tuple) else (answer,)
-    if not any(part.dtype.kind in "fc" for part in answers):
+    """Put a call on the tape: one that has a result of floating-point numbers."""
+    results = result if isinstance(result, tuple) else (result,)
+    if not any(part.dtype.kind in "fc" for part in results):
         return
     constants: Sequence[Any] = ()
     if any(value.node.operator is CONSTANT for value in node.inputs):
         pairs = zip(inputs, node.inputs, strict=True)
         constants = [argument if value.node.operator is CONSTANT else None for argument, value in pairs]
-    taped = dispatch.record(node.operator, constants, inputs, answer, attributes, above)
-    note_place(places, node, taped, answer)
+    taped = dispatch.record(node.operator, constants, inputs, result, attributes, above)
+    note_place(places, node, taped, result)
 
 
-def note_place(places: dict[Node, Any], node: Node, taped: Any, answer: Any) -> None:
-    """Note where the answer of a step stands on the tape, as far as it holds floating-point numbers."""
-    if isinstance(answer, tuple):
-        outputs = attach_outputs(taped, answer)
+def note_place(places: dict[Node, Any], node: Node, taped: Any, result: Any) -> None:
+    """Note where the result of a step stands on the tape, as far as it holds floating-point numbers."""
+    if isinstance(result, tuple):
+        outputs = attach_outputs(taped, result)
         places[node] = [
-            output if part.dtype.kind in "fc" else None for output, part in zip(outputs, answer, strict=True)
+            output if part.dtype.kind in "fc" else None for output, part in zip(outputs, result, strict=True)
         ]
     else:
-        taped.shape, taped.dtype = answer.shape, answer.dtype
-        if answer.dtype.kind in "fc":
+        taped.shape, taped.dtype = result.shape, result.dtype
+        if result.dtype.kind in "fc":
             places[node] = taped
 
 

@@ -193,7 +193,7 @@ class _Compiled:
         """Return (what the function gives for proxies; the positions of the arguments these are gradients of)."""
         raise NotImplementedError
 
-    def answer(self, outputs: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+    def result_of(self, outputs: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
         """Return what the function returns, from the outputs of a program."""
         raise NotImplementedError
 
@@ -323,7 +323,7 @@ class _Compiled:
             if is_quitting(error):
                 raise
             return function()  # its own error says more, and is at the user's line
-        return self.answer(outputs, kind, values)
+        return self.result_of(outputs, kind, values)
 
 
 class CompiledForward(_Compiled):
@@ -344,7 +344,7 @@ class CompiledForward(_Compiled):
         inputs = [capture.proxy(value) for value in values]
         return capture_forward(capture.recorder, capture.reads, self.operator, inputs, attributes), None
 
-    def answer(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
+    def result_of(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return an array or a scalar, or a tuple of them, as the function does."""
         if isinstance(kind.form, tuple):
             return tuple(map(self._as, outputs, kind.form))
@@ -371,26 +371,25 @@ class CompiledRule(_Compiled):
     def __reduce__(self) -> Any:
         return CompiledRule, (self.operator, self.definition, self.index, self.several)
 
-    def __call__(self, answer: Any, *values: Any, **attributes: Any) -> Callable[[Any], Any]:
+    def __call__(self, ans: Any, *values: Any, **attributes: Any) -> Callable[[Any], Any]:
         """Return the function from the upstream gradient to that of the argument, or to a tuple of them."""
-
-        return _Pull(self, answer, values, attributes)
+        return _Vjp(self, ans, values, attributes)
 
     def captured_outputs(
         self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
     ) -> tuple[list[ArrayProxy], Any]:
         """Return what the rule gives for proxies."""
-        gradient, answer, *arguments = [capture.proxy(value) for value in values]
+        gradient, ans, *arguments = [capture.proxy(value) for value in values]
         if not isinstance(gradient, (ArrayProxy, tuple)):
             raise capture.recorder.refuse("the upstream gradient is no array")
-        if answer is None:  # the rule does not read it: any of its kind will do
-            answer = gradient
+        if ans is None:  # the rule does not read it: any of its kind will do
+            ans = gradient
         requires_grad = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
-        call = RuleCall(self.operator, answer, arguments, attributes, gradient)
+        call = RuleCall(self.operator, ans, arguments, attributes, gradient)
         gradients = capture_rule(capture.recorder, capture.reads, call, self.index, requires_grad)
         return list(gradients.values()), tuple(gradients)
 
-    def answer(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
+    def result_of(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return the gradient, or the tuple that the rule returns."""
         if self.operator.kind == "mxnet":
             outputs = list(map(self.operator.wrap_raw, outputs))
@@ -406,14 +405,14 @@ class CompiledRule(_Compiled):
         return range(count) if indices is None else indices
 
 
-class _Pull(VjpInto):
+class _Vjp(VjpInto):
     """What a compiled rule returns: the function from the upstream gradient."""
 
-    __slots__ = ("_answer", "_attributes", "_rule", "_values")
+    __slots__ = ("_ans", "_attributes", "_rule", "_values")
 
-    def __init__(self, rule: CompiledRule, answer: Any, values: tuple[Any, ...], attributes: dict[str, Any]) -> None:
+    def __init__(self, rule: CompiledRule, ans: Any, values: tuple[Any, ...], attributes: dict[str, Any]) -> None:
         self._rule = rule
-        self._answer = answer
+        self._ans = ans
         self._values = values
         self._attributes = attributes
 
@@ -422,15 +421,15 @@ class _Pull(VjpInto):
 
     def into(self, gradient: Any, targets: Mapping[int, OutputBuffer] | None) -> Any:
         """Return what the rule gives, computed in `targets` by a program that is native code from end to end."""
-        rule, answer, values, attributes = self._rule, self._answer, self._values, self._attributes
+        rule, ans, values, attributes = self._rule, self._ans, self._values, self._attributes
 
         def function() -> Any:
-            staged = rule.definition(answer, *values, **attributes)
+            staged = rule.definition(ans, *values, **attributes)
             if not callable(staged):
                 raise Unstaged(staged)
             return staged(gradient)
 
-        return rule.run(function, (gradient, answer, *values), attributes, targets)
+        return rule.run(function, (gradient, ans, *values), attributes, targets)
 
 
 def _can_be_given(form: Any) -> bool:

@@ -203,7 +203,7 @@ class _Numbers:
         return [*lines, f"{variable} = {self._names.of(expression.function)}({operands})"]
 
     def text(self, expression: Any) -> str:
-        """Return what stands for an expression once its lines have run."""
+        """Return the source text of an expression once its lines have run."""
         if isinstance(expression, ScalarRead):
             return self._variables[expression.key] if expression.kind == "argument" else self.reads[expression.key]
         if isinstance(expression, ScalarCall):

@@ -123,10 +123,10 @@ class Specialization:
         if single is not None:
             output = outputs[0]
             return output[()] if single.scalar else output
-        answer = self._assembled(outputs, arrays)
+        result = self._assembled(outputs, arrays)
         if self._written:
             store(outputs, arrays, self.stores)  # last: what fails before runs as written
-        return answer
+        return result
 
     def _program_for(self, buffers: Sequence[numpy.ndarray]) -> Program:
         program = self.compiled.program(buffers, bool(state.training))
@@ -167,10 +167,10 @@ class Specialization:
             single = self._single
             if single is not None and type(outputs[0]) is single.cls:
                 return outputs[0]
-        answer = self._assembled(outputs, arrays)
+        result = self._assembled(outputs, arrays)
         if self._written:
             store(outputs, arrays, self.stores)
-        return answer
+        return result
 
     def _recording_program(self, inputs: Sequence[Any], requires_grad: tuple[bool, ...]) -> Program | None:
         """Return the program for calls that are recorded; None, if nothing needs a gradient or users' values change."""
@@ -231,10 +231,10 @@ class Specialization:
             for position in ours:  # what stands on the tape needs the tape
                 if arrays[position]._node is not None:
                     return NotImplemented
-            answer = program.run_with_gradients([raw_of(arrays[source]) for source in sources])
-            if answer is None:
+            output = program.run_with_gradients([raw_of(arrays[source]) for source in sources])
+            if output is None:
                 return NotImplemented
-            outputs, gradients = answer
+            outputs, gradients = output
             return assembled(outputs, arrays, True), [gradients[place] for place in order]
 
         return run

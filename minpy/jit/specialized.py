@@ -105,14 +105,14 @@ class Specialized:
                 return self._timed(arguments, keywords)
             began = perf_counter()
             try:
-                answer = candidate.entry(arguments, keywords)
+                result = candidate.entry(arguments, keywords)
             except Exception as error:
                 if is_quitting(error) or isinstance(error, MustRunEagerly) or not self.errors_are_eager:
                     raise
-                answer = RUN_EAGERLY  # its own error says more, and comes after what it does before
-            if answer is RUN_EAGERLY:
+                result = RUN_EAGERLY  # its own error says more, and comes after what it does before
+            if result is RUN_EAGERLY:
                 return self.eager(arguments, keywords)
-            if answer is not MISS:
+            if result is not MISS:
                 self._last = candidate.specialization
                 self._known.move_to_end(key)
                 self.budget.note_use()
@@ -120,7 +120,7 @@ class Specialized:
                     candidate.note(perf_counter() - began, lambda: self.function(*arguments, **keywords))
                 if candidate.is_decided:
                     self.latest = candidate.entry
-                return answer
+                return result
         if not self.budget.allows(None if key is None else (self._number, key), bool(rows)):
             if self.budget.resting > 0:
                 self.latest = _holds_never  # a call that rests does not even look whether anything holds
@@ -140,9 +140,9 @@ class Specialized:
 
     def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         began = perf_counter()
-        answer = self.eager(arguments, keywords)
+        result = self.eager(arguments, keywords)
         self.budget.eager_seconds += perf_counter() - began
-        return answer
+        return result
 
     def _captured(
         self, key: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]
@@ -161,28 +161,28 @@ class Specialized:
             specialization = self.specialized(captured)
             specialization.note_call(spec, _pattern(leaves), [_kind(leaf) for leaf in leaves])
             entry = make_entry(specialization, spec, leaves, dynamic)
-            answer = entry(arguments, keywords)
+            result = entry(arguments, keywords)
         except (CaptureRefused, Exception) as error:
             if is_quitting(error) or isinstance(error, MustRunEagerly):
                 raise
-            answer = self.eager(arguments, keywords)  # an error of its own says more
+            result = self.eager(arguments, keywords)  # an error of its own says more
             if isinstance(error, CaptureRefused):
                 self.refuse(error.reason + where(error.place))
             else:
                 self.refuse(f"{type(error).__name__}: {error}")
-            return answer
+            return result
         seconds = perf_counter() - began
         self.budget.charge(seconds)
         refusal = specialization.contradiction()
-        if answer is MISS:  # another thread has changed something meanwhile, or something is not even like itself
+        if result is MISS:  # another thread has changed something meanwhile, or something is not even like itself
             self._misses_at_once += 1
             if self._misses_at_once < _MOST_MISSES_AT_ONCE:
                 return self.eager(arguments, keywords)
             refusal = "what it refers to cannot be compared with what it was"
         if refusal is not None:
-            answer = self.eager(arguments, keywords)
+            result = self.eager(arguments, keywords)
             self.refuse(refusal)
-            return answer
+            return result
         with _lock:
             note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""
             self.history.note(reason, note, seconds)
@@ -195,7 +195,7 @@ class Specialized:
                 self._known.popitem(last=False)
             # The next call for which it holds finds it in the table, which notes that it is of use.
             self.latest, self._last = _holds_never, specialization
-        return self.eager(arguments, keywords) if answer is RUN_EAGERLY else answer
+        return self.eager(arguments, keywords) if result is RUN_EAGERLY else result
 
     def specialized(self, captured: CapturedCall) -> Specialization:
         """Return the specialization of a captured call."""
@@ -219,8 +219,8 @@ class Specialized:
         entry = self._gradients.get(argnums)
         if entry is None:
             return MISS
-        answer = entry(arguments, {})
-        return MISS if answer is NotImplemented else answer
+        result = entry(arguments, {})
+        return MISS if result is NotImplemented else result
 
     def note_gradients(self, arguments: tuple[Any, ...], argnums: tuple[int, ...]) -> None:
         """Look for native code for NumPy's arrays with which the function has just been differentiated."""

@@ -16,7 +16,7 @@ from minpy import symbol
 from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.fronts import as_front
 from minpy.capture.nd_proxy import NDArrayProxy
-from minpy.capture.noting import constant, made
+from minpy.capture.noting import constant, output_proxy
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
@@ -184,7 +184,7 @@ class Graft:
         elif grafted.node.operator is None:
             proxy = ArrayProxy.from_outside(self._recorder, grafted, *fact[:2], front)
         else:
-            proxy = made(self._recorder, grafted.node, fact, grafted.index, front)
+            proxy = output_proxy(self._recorder, grafted.node, fact, grafted.index, front)
         return proxy if self.in_numpy else NDArrayProxy(proxy)
 
     def _graft(self, output: Value) -> Value:

@@ -123,11 +123,11 @@ def _gathered(
 
 
 def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[GraphNode]:
-    answer = selector.filter([*candidates])
+    result = selector.filter([*candidates])
     try:
-        kept = [*answer]
+        kept = [*result]
     except TypeError:
-        kept = [answer]  # type: ignore[list-item]  # what is no list is no node, either
+        kept = [result]  # type: ignore[list-item]  # what is no list is no node, either
     candidate_ids = {*map(id, candidates)}
     wrong = [node for node in kept if id(node) not in candidate_ids]
     if wrong:
