@@ -66,7 +66,6 @@ Preference = Callable[[int, bool], tuple[Any, Any]]
 PREFERENCES: tuple[Preference, ...] = (
     lambda votes, natural: (votes, natural),
     lambda votes, natural: (votes, not natural),
-    lambda votes, natural: (not natural, votes),
 )
 
 
