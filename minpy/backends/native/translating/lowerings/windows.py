@@ -22,8 +22,6 @@ __all__ = ["Ints", "padded", "padded_window", "taking"]
 
 Ints = tuple[int, ...]
 
-# Windows of more elements than this are reduced along one axis after the other.
-_LARGE = 16
 # Windows of more steps than this along one axis are reduced, in place of a step for each.
 _LONG = 8
 
@@ -134,17 +132,9 @@ def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: 
     lowest = -numpy.inf if begins_inside and data.dtype.kind == "f" else _lowest(data.dtype)
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         data = padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
-    total: Array | None = None
-    if math.prod(kernel) > _LARGE:
-        total = data
-        for axis, (k, s, count) in enumerate(zip(kernel, stride, counts, strict=True), 2):
-            total = _along(emitter, "max", total, axis, k, s, count)
-        return _not_below(emitter, total, lowest)
-    for _, elements in overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts):
-        part = emitter.view(data, taking(elements))
-        total = part if total is None else emitter.elementwise("maximum", total, part)
-    assert total is not None
-    return _not_below(emitter, total, lowest)
+    for axis, (k, s, count) in enumerate(zip(kernel, stride, counts, strict=True), 2):
+        data = _along(emitter, "max", data, axis, k, s, count)
+    return _not_below(emitter, data, lowest)
 
 
 def _not_below(emitter: Emitter, maxima: Array, lowest: Any) -> Array:
