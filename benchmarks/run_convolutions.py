@@ -13,12 +13,10 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from minpy.backends.native.convolutions.channels_last import operands_of
 from minpy.backends.native.convolutions.convolution_functions import Convolution, Packing, convolution_call
 from minpy.backends.native.convolutions.cost_model import choose
 from minpy.backends.native.convolutions.problem import Problem
@@ -132,9 +130,6 @@ def ways_of(problem: Problem, what: str, inference: bool) -> tuple[dict[str, Cal
     lying = [aligned(array.transpose(order)) for array in (data, gradient)]
     numbers = aligned(np.ascontiguousarray(Packing(problem, kind, processor)(weight))) if inference else weight
     given = {"result": [lying[0], numbers], "data": [lying[1], numbers], "weight": lying}[what]
-    if problem.bias:
-        given.append(random.normal(size=problem.filters).astype(dtype))
-    assert what == "weight" or len(given) == len(operands_of(problem))
     run, result, seconds = compiled(function, given)
     # The operator keeps the batch last inside: it gets what it would give itself.
     x, g = (np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0) for array in (data, gradient))
@@ -145,8 +140,6 @@ def ways_of(problem: Problem, what: str, inference: bool) -> tuple[dict[str, Cal
     }[what]
     run()
     expected = ours()
-    if problem.bias:
-        expected = np.maximum(expected + given[2][:, None, None], 0)
     found = result if what == "weight" else result.transpose(back)
     if not np.allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max()):
         sys.exit(f"{what} of {problem}: {np.abs(found - expected).max()} off")
@@ -198,8 +191,7 @@ def main() -> None:
             if given.names and not any(part in name for part in given.names):
                 continue
             for what in ("result",) if inference else ("result", "data", "weight"):
-                one = replace(problem, bias=inference, relu=inference)
-                ways, kind, seconds = ways_of(one, what, inference)
+                ways, kind, seconds = ways_of(problem, what, inference)
                 found = {way: problem.flops / t / 1e9 for way, t in measured(ways, given.seconds).items()}
                 others = "".join(f"{found.get(way, math.nan):>{width}.0f}" for way, width in zip(
                     ("operator", "torch", "torch, channels last"), (10, 8, 12), strict=True
@@ -211,7 +203,7 @@ def main() -> None:
                 if "torch" in found:
                     ratios.append(max(found["torch"], found["torch, channels last"]) / found["generated"])
                 if given.plans:
-                    print(choose(one, what, Processor.of(llvm.features()), inference))
+                    print(choose(problem, what, Processor.of(llvm.features()), inference))
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         print(f"geometric mean of the time beside the better of PyTorch's layouts: {mean:.2f}")

@@ -84,16 +84,13 @@ def norm_and_product(rows=512, columns=512):
     ])  # fmt: skip
 
 
-def test_a_gradient_waits_for_the_loops_that_compute_what_it_reads():
+def test_no_array_of_the_size_of_the_data_is_kept():
     routine = norm_and_product()
     found = rematerialization.recomputed(routine, Notes())
     verify(found, "recomputed")
     # Small arrays are kept; no array of the size of the data is.
     assert {array.size for array in kept(found)} == {512}
     assert 512 * 512 in {array.size for array in kept(routine)}
-    # One nest computes the gradient of the data and, along the way, what the other gradient reads.
-    _, backward = scheduled(found)
-    assert [type(item).__name__ for item in backward.items] == ["Product", "Nest", "Product"]
     inputs = random_inputs(routine, 1, "smooth")
     assert_same(evaluate(found, inputs), evaluate(routine, inputs), "smooth")
 

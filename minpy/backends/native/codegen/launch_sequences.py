@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from minpy.backends.native.codegen.builtin_writer import PIECES, BuiltinWriter, write_check
 from minpy.backends.native.codegen.caller_interface import Interface
@@ -26,6 +26,7 @@ _LONG = 20e-6
 _CHECKED_INLINE = 32
 
 
+@dataclass(eq=False)
 class LaunchSequence:
     """Launches, with their numbers in the plan of the memory, as one function of a name.
 
@@ -34,30 +35,20 @@ class LaunchSequence:
     `threads`. `prepared` stands for the block of what outlives the call.
     """
 
-    def __init__(
-        self,
-        name: str,
-        numbered: Sequence[tuple[int, Launch]],
-        arguments: Sequence[Array],
-        checked: Mapping[Array, Argument],
-        interface: Interface,
-        memory: Memory,
-        table: Table,
-        integer: str,
-        threads: int,
-        prepared: Array | None,
-    ) -> None:
-        self.name = name
-        self.numbered = numbered
-        self.checked = checked
-        self.interface = interface
-        self.memory = memory
-        self.table = table
-        self.integer = integer
-        self.threads = threads
-        self.prepared = prepared
-        self.seconds = sum(launch.seconds for _, launch in numbered)
-        self._positions: dict[Hashable, int] = {array: index for index, array in enumerate(arguments)}
+    name: str
+    numbered: Sequence[tuple[int, Launch]]
+    arguments: Sequence[Array]
+    checked: Mapping[Array, Argument]
+    interface: Interface
+    memory: Memory
+    table: Table
+    integer: str
+    threads: int
+    prepared: Array | None
+
+    def __post_init__(self) -> None:
+        self.seconds = sum(launch.seconds for _, launch in self.numbered)
+        self._positions: dict[Hashable, int] = {array: index for index, array in enumerate(self.arguments)}
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -8,6 +8,7 @@ get arrays laid into the blocks, users' operators copies of these, as they may k
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -32,6 +33,7 @@ __all__ = ["PartWriter"]
 _COERCED = CoercingCall()
 
 
+@dataclass(eq=False)
 class PartWriter:
     """Writes the source of all parts, and the launch sequences that they call, with the table that these refer to.
 
@@ -40,15 +42,14 @@ class PartWriter:
     native code computes anything, as Python runs then.
     """
 
-    def __init__(
-        self, interface: Interface, memory: Memory, integer: str, threads: int, separate: bool, checks: bool
-    ) -> None:
-        self.interface = interface
-        self.memory = memory
-        self.integer = integer
-        self.threads = threads
-        self.separate = separate
-        self.checks = checks
+    interface: Interface
+    memory: Memory
+    integer: str
+    threads: int
+    separate: bool
+    checks: bool
+
+    def __post_init__(self) -> None:
         self.parts: dict[str, NativePart] = {}
         self.sequences: list[LaunchSequence] = []
         self.table = Table()
@@ -68,8 +69,8 @@ class PartWriter:
         self._outputs_of: dict[Array, int] = {}
         # What stands for the block of what was made of parameters, if there is any.
         self.prepared: Array | None = None
-        if memory.prepared:
-            self.prepared = Array((memory.prepared_bytes,), numpy.dtype("uint8"), name="prepared")
+        if self.memory.prepared:
+            self.prepared = Array((self.memory.prepared_bytes,), numpy.dtype("uint8"), name="prepared")
             self.names[self.prepared] = "prepared"
 
     # -- parts -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from minpy.backends.native.codegen.caller_interface import Interface, adding
@@ -87,15 +87,15 @@ def build(
     return _Builder(steps, fast_math, separate, parameters).build(facts, translation)
 
 
+@dataclass(eq=False)
 class _Builder:
-    def __init__(self, steps: Steps, fast_math: bool, separate: bool, parameters: Collection[int]) -> None:
-        self.steps = steps
-        self.parameters = parameters
-        self.fast_math = fast_math
-        self.separate = separate
-        self.seconds: dict[str, float] = {}
-        self.interface = Interface()
-        self.first = 0  # the number of the forward part
+    steps: Steps
+    fast_math: bool
+    separate: bool
+    parameters: Collection[int]
+    seconds: dict[str, float] = field(default_factory=dict)
+    interface: Interface = field(default_factory=Interface)
+    first: int = 0  # the number of the forward part
 
     def build(self, facts: Mapping[Node, ArrayFact], translation: Translation | None) -> Build:
         if translation is None:

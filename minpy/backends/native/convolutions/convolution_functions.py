@@ -25,7 +25,7 @@ from minpy.backends.native.convolutions.winograd_kernels import (
 )
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Array, Call
-from minpy.ops.kernels import im2col
+from minpy.backends.native.translating.lowerings.convolving import Convolving
 
 __all__ = ["Convolution", "Packing", "convolution_call", "kernel_of_code", "packed"]
 
@@ -86,22 +86,16 @@ class Convolution:
 
     def __call__(self, first: Any, second: Any) -> Any:
         problem = self.problem
-        window = {
-            "stride": problem.stride,
-            "dilate": problem.dilate,
-            "pad": problem.pad,
-            "num_group": problem.groups,
-        }
+        convolved = Convolving(
+            self.what, problem.lengths, problem.kernel, problem.stride, problem.dilate, problem.pad, problem.groups
+        )
         # From (C, H, W, N), or (N, H, W, C), to (N, C, H, W) and back.
         order, back = ((0, 3, 1, 2), (0, 2, 3, 1)) if self.has_channels_last else ((3, 0, 1, 2), (1, 2, 3, 0))
-        first = first.transpose(order)
         if self.what == "weight":
-            return im2col.convolve_weight.forward(first, second.transpose(order), kernel=problem.kernel, **window)
-        if self.what == "data":
-            return im2col.convolve_data.forward(first, second, lengths=problem.lengths, **window).transpose(back)
+            return convolved(first.transpose(order), second.transpose(order))
         if self.has_channels_last:
             second = Packing(problem, self.kind, self.processor).unpacked(second)
-        return im2col.convolve.forward(first, second, **window).transpose(back)
+        return convolved(first.transpose(order), second).transpose(back)
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel; of Winograd's way with the batch last, a second one before it transforms the weight."""

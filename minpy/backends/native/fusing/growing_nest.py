@@ -7,6 +7,7 @@ import math
 from minpy.backends.native.fusing.cost_model import CACHED_ROW, DEAR_FUNCTIONS, MAX_POINTERS, MAX_STEPS, STRIDED_SPACE
 from minpy.backends.native.fusing.loop_nest import Level, Nest, aligned_strides, reduced_axes
 from minpy.backends.native.language import Array, Elementwise, Layout, Reduce, contiguous
+from minpy.backends.native.language.layout_algebra import stripped
 
 __all__ = ["Growing", "space_of"]
 
@@ -24,20 +25,13 @@ def space_of(step: Loops) -> Shape:
     """
     if isinstance(step, Reduce):
         shape = step.operands[0].shape
-        return shape if _is_trivial_search(step) else _stripped(shape)
-    return _stripped(step.output.shape)
+        return shape if _is_trivial_search(step) else stripped(shape)
+    return stripped(step.output.shape)
 
 
 def _is_trivial_search(step: Reduce) -> bool:
     """Whether it looks for the largest of one element: all axes stay then, for its own to be an inner one."""
     return step.function.startswith("arg") and not reduced_axes(step, step.operands[0].shape)
-
-
-def _stripped(shape: Shape) -> Shape:
-    if not shape or shape[0] != 1:
-        return shape
-    lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
-    return shape[lead:]
 
 
 class Growing:
@@ -112,7 +106,7 @@ class Growing:
                 levels[output] = Level.ROW if is_row else Level.COLUMN
             else:
                 levels[output] = Level.ROW if output in self._rows else Level.FULL
-        assert all(_stripped(array.shape) == row or array in self._reductions for array in self._rows)
+        assert all(stripped(array.shape) == row or array in self._reductions for array in self._rows)
         return Nest(self.shape, inner, list(self.steps), levels, dict(self.phases))
 
     @property
@@ -137,13 +131,13 @@ class Growing:
         return max((axis for axis, length in enumerate(self.shape) if length != 1), default=0)
 
     def _row_shape(self, inner: Axes) -> Shape:
-        return _stripped(tuple(1 if axis in inner else length for axis, length in enumerate(self.shape)))
+        return stripped(tuple(1 if axis in inner else length for axis, length in enumerate(self.shape)))
 
     def _fitted(self, step: Loops) -> tuple[Axes | None, int, bool] | None:
         """Return the inner axes that the step calls for, its phase, and whether it runs once an outer point."""
-        domain = _stripped(space_of(step))
+        domain = stripped(space_of(step))
         required = self.required
-        if domain == _stripped(self.shape):
+        if domain == stripped(self.shape):
             is_row = False
         else:
             is_row, required = True, self._rows_of(domain, step)

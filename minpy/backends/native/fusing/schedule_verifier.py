@@ -19,7 +19,7 @@ from minpy.backends.native.language import (
     View,
     contiguous,
 )
-from minpy.backends.native.language.layout_algebra import composed
+from minpy.backends.native.language.layout_algebra import composed, stripped
 from minpy.core.errors import MXNetError
 
 __all__ = ["InvalidScheduleError", "check"]
@@ -225,8 +225,8 @@ class _NestCheck:
         level = nest.levels[output]
         row = tuple(1 if axis in nest.inner else length for axis, length in enumerate(nest.shape))
         domain = step.operands[0].shape if isinstance(step, Reduce) else output.shape
-        of_rows = _stripped(domain) != _stripped(nest.shape)
-        if of_rows and _stripped(domain) != _stripped(row):
+        of_rows = stripped(domain) != stripped(nest.shape)
+        if of_rows and stripped(domain) != stripped(row):
             yield f"{domain} is neither the space {nest.shape} nor its rows."
             return
         if isinstance(step, Reduce):
@@ -264,8 +264,3 @@ class _NestCheck:
             phase = max(phase, nest.phases[root] + reduced)
         if nest.phases[output] < phase:
             yield f"it runs in phase {nest.phases[output]}, what it reads is known from phase {phase} on."
-
-
-def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
-    return shape[lead:]

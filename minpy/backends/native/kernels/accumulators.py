@@ -8,6 +8,7 @@ and dot product", SIAM J. Sci. Comput. 26 (2005), algorithm 4.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy
 
@@ -53,6 +54,7 @@ def rounded(w: Writer, dtype: numpy.dtype, total: str, error: str) -> str:
     return w.put(f"fadd double {total}, {error}")
 
 
+@dataclass(eq=False)
 class Lanes:
     """Partial results of a reduction, `count` of them.
 
@@ -62,33 +64,26 @@ class Lanes:
     first elements are apart; lanes without any come last.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        step: Reduce,
-        count: int,
-        piece: int,
-        blocked: bool,
-        index: str,
-        ordered: bool,
-        stride: int,
-    ) -> None:
-        self.writer = writer
-        self.step = step
-        self.function = step.function
-        self.dtype: numpy.dtype = step.operands[0].dtype
+    writer: Writer
+    step: Reduce
+    count: int
+    piece: int
+    blocked: bool
+    index: str
+    ordered: bool
+    stride: int
+
+    def __post_init__(self) -> None:
+        self.function = self.step.function
+        self.dtype: numpy.dtype = self.step.operands[0].dtype
         self.kind = memory_type(self.dtype)
-        self.piece = min(piece, count)
-        self.count = count
-        self.index = index
-        self.indexed = step.function.startswith("arg")
-        self.ordered = ordered
-        self.stride = stride
-        self.values = writer.allocate(count, self.kind)
-        self.positions = writer.allocate(count, index) if self.indexed else ""
-        self.blocked = blocked
-        self.totals = writer.allocate(self.count, "double") if blocked else ""
-        self.errors = writer.allocate(self.count, "double") if blocked and self.kind == "double" else ""
+        self.piece = min(self.piece, self.count)
+        self.indexed = self.function.startswith("arg")
+        allocate = self.writer.allocate
+        self.values = allocate(self.count, self.kind)
+        self.positions = allocate(self.count, self.index) if self.indexed else ""
+        self.totals = allocate(self.count, "double") if self.blocked else ""
+        self.errors = allocate(self.count, "double") if self.blocked and self.kind == "double" else ""
 
     # -- vectors of lanes --------------------------------------------------------------------------------------------
 

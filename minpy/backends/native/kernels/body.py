@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy
 
@@ -24,6 +25,7 @@ from minpy.backends.native.language import Array, Elementwise, Reduce
 __all__ = ["Body"]
 
 
+@dataclass(eq=False)
 class Body:
     """Writes the phases of a nest.
 
@@ -31,44 +33,39 @@ class Body:
     `is_cut`: whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        cursor: Cursor,
-        strips: Strips,
-        nest: Nest,
-        geometry: Geometry,
-        phases: list[Phase],
-        reserve: Callable[[int, numpy.dtype], str],
-        partials: Partials,
-        is_cut: bool,
-    ) -> None:
-        self.w = writer
-        self.cursor = cursor
-        self.strips = strips
-        self.nest = nest
-        self.geometry = geometry
-        self.phases = phases
+    w: Writer
+    cursor: Cursor
+    strips: Strips
+    nest: Nest
+    geometry: Geometry
+    phases: list[Phase]
+    reserve: Callable[[int, numpy.dtype], str]
+    partials: Partials
+    is_cut: bool
+
+    def __post_init__(self) -> None:
+        geometry = self.geometry
         self.tile = 0  # the length of the tile that is written, where the lane is an outer one; 0 where not
         if geometry.across:
             assert geometry.lane is not None
-            self.tile = strips.length(max(map(_weight, phases), default=1), geometry.lane.length)
+            self.tile = self.strips.length(max(map(_weight, self.phases), default=1), geometry.lane.length)
             self.tile = max(1, min(self.tile, geometry.lane.length))
         # Of the outer point: values by name or, in a tile, where they are on the stack.
         self.rows: dict[Array, str] = {}
         self.finished: set[Array] = set()
-        self.kept = self._keep(reserve)
-        self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile, partials)
-        self.partials = partials
+        self.kept = self._keep()
+        self.columns = Columns(
+            self.w, self.cursor, self.nest, geometry, self.reserve, self.strips, self.tile, self.partials
+        )
         self.row_pieces: RowPieces | None = None
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
         self.leaves = False
         # Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
-        self.pieces = self._pieces() if is_cut else None
+        self.pieces = self._pieces() if self.is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
 
-    def _keep(self, reserve: Callable[[int, numpy.dtype], str]) -> dict[Array, Access]:
+    def _keep(self) -> dict[Array, Access]:
         """Lay out the rows of scratch memory for values that later phases read."""
         geometry = self.geometry
         dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
@@ -82,7 +79,7 @@ class Body:
                     step *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
                 result[array] = Access(array.dtype, strides)
                 # There is room for the lanes of the last vectors that have no elements.
-                start = reserve(step + self.strips.piece * 4, array.dtype)
+                start = self.reserve(step + self.strips.piece * 4, array.dtype)
                 self.cursor.start(result[array], start, local=geometry.across)
         return result
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -71,6 +72,7 @@ class _Column:
         return self.level >= 0
 
 
+@dataclass(eq=False)
 class Columns:
     """All of a nest.
 
@@ -78,32 +80,25 @@ class Columns:
     `partials`: memory for what pieces leave.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        cursor: Cursor,
-        nest: Nest,
-        geometry: Geometry,
-        reserve: Callable[[int, numpy.dtype], str],
-        strips: Strips,
-        tile: int,
-        partials: Partials,
-    ) -> None:
-        self.writer = writer
-        self.cursor = cursor
-        self.geometry = geometry
-        self.strips = strips
-        self.reserve = reserve
-        self.partials = partials
-        self.tile = tile
-        self.pieces: Pieces | None = None
-        # Where a loop begins and ends that is cut in pieces: filled in by who writes it.
-        self.bounds: dict[Dim, tuple[str, str]] = {}
+    writer: Writer
+    cursor: Cursor
+    nest: Nest
+    geometry: Geometry
+    reserve: Callable[[int, numpy.dtype], str]
+    strips: Strips
+    tile: int
+    partials: Partials
+    pieces: Pieces | None = None
+    # Where a loop begins and ends that is cut in pieces: filled in by who writes it.
+    bounds: dict[Dim, tuple[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        geometry = self.geometry
         self.columns: dict[Array, _Column] = {}
         for array, axes in geometry.columns.items():
             step = array.step
             assert isinstance(step, Reduce)
-            of_rows = array in geometry.rows or is_of_rows(nest, step)
+            of_rows = array in geometry.rows or is_of_rows(self.nest, step)
             inside = [] if of_rows else geometry.inner
             self.columns[array] = _Column(step, axes, geometry.stores[array], inside, geometry.scope)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from minpy.backends.native.kernels.function_writer import Writer, memory_type
 from minpy.backends.native.kernels.nest_geometry import Access, Dim
@@ -11,15 +12,15 @@ from minpy.backends.native.kernels.nest_geometry import Access, Dim
 __all__ = ["Cursor"]
 
 
+@dataclass(eq=False)
 class _Frame:
     """What is known inside one loop, and not outside."""
 
-    def __init__(self, dim: Dim | None, variable: str, tile: bool) -> None:
-        self.dim = dim
-        self.variable = variable
-        self.tile = tile
-        self.pointers: dict[Access, str] = {}
-        self.values: dict[Hashable, str] = {}
+    dim: Dim | None
+    variable: str
+    tile: bool
+    pointers: dict[Access, str] = field(default_factory=dict)
+    values: dict[Hashable, str] = field(default_factory=dict)
 
 
 class Cursor:

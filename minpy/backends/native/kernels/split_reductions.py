@@ -69,17 +69,17 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
     return Pieces(loop, length, unit, Dim(count, AXIS)) if count > 1 else None
 
 
+@dataclass(eq=False)
 class Partials:
     """Memory for what each piece leaves of reductions: all that of one of them is together, 64 bytes apart from others.
 
     `pointer`: where it begins.
     """
 
-    def __init__(self, writer: Writer, cursor: Cursor, pointer: str) -> None:
-        self.writer = writer
-        self.cursor = cursor
-        self.pointer = pointer
-        self.nbytes = 0  # how much there is
+    writer: Writer
+    cursor: Cursor
+    pointer: str
+    nbytes: int = 0  # how much there is
 
     def place(
         self, pieces: Pieces, dtype: numpy.dtype, strides: Mapping[int, int], count: int, local: bool = False

@@ -7,6 +7,7 @@ lane, so for each element of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from minpy.backends.native.kernels.accumulators import Lanes
 from minpy.backends.native.kernels.cursor import Cursor
@@ -19,35 +20,28 @@ from minpy.backends.native.language import Array
 __all__ = ["RowPieces"]
 
 
+@dataclass(eq=False)
 class RowPieces:
     """All of a nest, which has one phase and one outer point, or one tile of them.
 
     `lanes`: the reductions. `tile`: the length of the tile.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        cursor: Cursor,
-        strips: Strips,
-        geometry: Geometry,
-        partials: Partials,
-        pieces: Pieces,
-        lanes: Sequence[Lanes],
-        tile: int,
-    ) -> None:
-        self.writer = writer
-        self.cursor = cursor
-        self.strips = strips
-        self.lane = geometry.lane if geometry.across else None
-        self.partials = partials
-        self.pieces = pieces
-        self.lanes = list(lanes)
-        self.tile = tile
-        strides, count = ({}, 1) if self.lane is None else ({self.lane.axis: 1}, tile)
+    writer: Writer
+    cursor: Cursor
+    strips: Strips
+    geometry: Geometry
+    partials: Partials
+    pieces: Pieces
+    lanes: Sequence[Lanes]
+    tile: int
+
+    def __post_init__(self) -> None:
+        self.lane = lane = self.geometry.lane if self.geometry.across else None
+        strides, count = ({}, 1) if lane is None else ({lane.axis: 1}, self.tile)
         self._places = [
-            [partials.place(pieces, dtype, strides, count, self.lane is not None) for dtype in lanes_of_step.dtypes]
-            for lanes_of_step in lanes
+            [self.partials.place(self.pieces, dtype, strides, count, lane is not None) for dtype in lanes.dtypes]
+            for lanes in self.lanes
         ]
 
     def leave(self) -> None:

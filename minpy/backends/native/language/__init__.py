@@ -17,7 +17,15 @@ of their own. A `Routine` is one or several parts, run one after the other: forw
 forward has left.
 """
 
-from minpy.backends.native.language.array_and_step import Array, Layout, Origin, Step, constant, contiguous
+from minpy.backends.native.language.array_and_step import (
+    Array,
+    Layout,
+    Origin,
+    Step,
+    constant,
+    contiguous,
+    uniform_value,
+)
 from minpy.backends.native.language.call_step import Call, NativeFunction, arrays_of, filled
 from minpy.backends.native.language.compute_steps import Elementwise, Product, Reduce
 from minpy.backends.native.language.routine import Part, Routine
@@ -43,5 +51,6 @@ __all__ = [
     "constant",
     "contiguous",
     "filled",
+    "uniform_value",
     "viewed",
 ]

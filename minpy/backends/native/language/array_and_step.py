@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -12,7 +13,7 @@ import numpy
 if TYPE_CHECKING:
     from minpy.capture.places import SourceLocation
 
-__all__ = ["Array", "Layout", "Origin", "Step", "constant", "contiguous"]
+__all__ = ["Array", "Layout", "Origin", "Step", "constant", "contiguous", "uniform_value"]
 
 
 class Layout(NamedTuple):
@@ -140,6 +141,26 @@ def constant(value: Any, dtype: Any = None) -> Array:
     """
     array = numpy.array(value, dtype, order="C")
     return Array(array.shape, array.dtype, value=array)
+
+
+def uniform_value(array: Array) -> Any:
+    """Return the value that all elements of a constant have, as a scalar of NumPy; None if there is no such value.
+
+    >>> float(uniform_value(constant([2.0, 2.0]))), uniform_value(constant([0.0, -0.0]))
+    (2.0, None)
+    """
+    root = array.root
+    if root.value is None or not root.size:
+        return None
+    if root not in _uniform_values:
+        values = root.value.reshape(-1)
+        # Bits are compared: zeros have signs, and NaN is not itself.
+        bits = values.view(numpy.uint8).reshape(root.size, -1)
+        _uniform_values[root] = None if (bits != bits[0]).any() else values[0]
+    return _uniform_values[root]
+
+
+_uniform_values: weakref.WeakKeyDictionary[Array, Any] = weakref.WeakKeyDictionary()
 
 
 @dataclass(eq=False, slots=True)

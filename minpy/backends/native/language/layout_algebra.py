@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minpy.backends.native.language import Array, Layout, Origin, View, contiguous
 
-__all__ = ["composed", "expanded", "order_of", "permuted", "restored", "reviewed"]
+__all__ = ["composed", "expanded", "order_of", "permuted", "restored", "reviewed", "stripped"]
 
 
 def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: Layout) -> Layout | None:
@@ -76,6 +76,16 @@ def reviewed(view: View, root: Array) -> Array | None:
     else:
         layout = composed(view.shape, view.layout, root.shape, root.layout)
     return None if layout is None else View.of(root.root, view.shape, layout, origin=view.origin)
+
+
+def stripped(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return a shape without the axes of length 1 in front.
+
+    >>> stripped((1, 1, 3, 1))
+    (3, 1)
+    """
+    lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
+    return tuple(shape[lead:])
 
 
 def expanded(array: Array, shape: Sequence[int]) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import weakref
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -63,6 +64,7 @@ def available() -> bool:
     return missing() is None
 
 
+@dataclass(eq=False)
 class Loaded:
     """Machine code in this process. It is unloaded when nobody refers to it any more: who keeps an address keeps this.
 
@@ -70,24 +72,23 @@ class Loaded:
     compiling took otherwise.
     """
 
-    def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float, key: str) -> None:
-        self.tracker = tracker
-        self.key = key
-        self._addresses = addresses
-        self.cached = cached
-        self.seconds = seconds
+    tracker: Any
+    addresses: dict[str, int]
+    cached: bool
+    seconds: float
+    key: str
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its functions, those that are not `internal`."""
-        return tuple(self._addresses)
+        return tuple(self.addresses)
 
     def address(self, name: str) -> int:
         """Return where a function begins."""
         try:
-            return self._addresses[name]
+            return self.addresses[name]
         except KeyError:
-            there = ", ".join(self._addresses) or "none"
+            there = ", ".join(self.addresses) or "none"
             raise KeyMissingError(f"there is no function {name!r} in this code; there are: {there}.") from None
 
 

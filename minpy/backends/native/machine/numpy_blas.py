@@ -25,10 +25,10 @@ import numpy
 
 from minpy.backends.native.machine import helper_thread as native_threads
 
-__all__ = ["COL_MAJOR", "NO_TRANS", "ROW_MAJOR", "TRANS", "Blas", "find"]
+__all__ = ["NO_TRANS", "ROW_MAJOR", "TRANS", "Blas", "find"]
 
 # Of `cblas.h`.
-ROW_MAJOR, COL_MAJOR = 101, 102
+ROW_MAJOR = 101
 NO_TRANS, TRANS = 111, 112
 
 # How builds name `cblas_sgemm`: the wheels' OpenBLAS (NumPy 2, and 1.26), MKL and Accelerate with integers of 64 bits;

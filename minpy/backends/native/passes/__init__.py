@@ -17,7 +17,6 @@ from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import (
     algebra,
     batching,
-    constant_folding,
     layout_motion,
     product_accumulation,
     product_orientation,
@@ -69,7 +68,6 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
 
 
 PASSES: tuple[Pass, ...] = (
-    Pass("constants", "steps of constants; constants of one value, which are numbers", constant_folding.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass(
         "convolutions",
@@ -159,7 +157,7 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
             continue
         if rules:
             merged = [entry.rule for entry in rules if entry.rule is not None]
-            if fast_math and rules[0].rule is constant_folding.rewrite:
+            if fast_math and rules[0].rule is algebra.rewrite:
                 merged.append(algebra.divided_fast)
             routine = Rewriter(routine, _either(*merged), notes).rebuilt()
             if checked:
@@ -191,7 +189,6 @@ def describe() -> str:
     Examples
     --------
     >>> print(describe())  # doctest: +ELLIPSIS
-    constants: steps of constants; constants of one value, which are numbers
     algebra: functions of elements that are the same
         multiply(x, 1) -> x  (biuf)  -0.0 * 1 is -0.0; true and true
     ...

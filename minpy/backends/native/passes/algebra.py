@@ -13,8 +13,8 @@ import math
 
 import numpy
 
-from minpy.backends.native.language import Array, Elementwise, Step, broadcast, constant
-from minpy.backends.native.passes.patterns import Row, applied, uniform
+from minpy.backends.native.language import Array, Elementwise, Step, broadcast, constant, uniform_value
+from minpy.backends.native.passes.patterns import Row, applied
 from minpy.backends.native.passes.rewriting import Rewriter
 
 __all__ = ["ROWS", "divided_fast", "holds", "rewrite"]
@@ -152,8 +152,8 @@ def holds(dtype: numpy.dtype, values: numpy.dtype) -> bool:
 def _divided(step: Elementwise, rewriter: Rewriter) -> Array | None:
     """Return a product with the reciprocal, where that is exact: of powers of two."""
     operand, divisor = step.operands
-    value = uniform(divisor)
-    if value is None or not math.isfinite(value) or value == 0 or uniform(operand) is not None:
+    value = uniform_value(divisor)
+    if value is None or not math.isfinite(value) or value == 0 or uniform_value(operand) is not None:
         return None
     if abs(math.frexp(value)[0]) != 0.5:
         return None
@@ -170,7 +170,7 @@ def divided_fast(step: Step, rewriter: Rewriter) -> Array | None:
     """Return a product with the reciprocal of a constant: up to one rounding more. Only where the user allows that."""
     if not isinstance(step, Elementwise) or step.function != "divide":
         return None
-    value = uniform(step.operands[1])
+    value = uniform_value(step.operands[1])
     if value is None or not math.isfinite(value) or value == 0:
         return None
     with numpy.errstate(all="ignore"):

@@ -25,7 +25,7 @@ from minpy.backends.native.language import (
     contiguous,
     viewed,
 )
-from minpy.backends.native.language.layout_algebra import expanded, order_of, permuted, restored
+from minpy.backends.native.language.layout_algebra import expanded, order_of, permuted, restored, stripped
 from minpy.backends.native.passes.rewriting import Notes, Rewriter, Rule, readers
 
 __all__ = [
@@ -66,7 +66,6 @@ Preference = Callable[[int, bool], tuple[Any, Any]]
 PREFERENCES: tuple[Preference, ...] = (
     lambda votes, natural: (votes, natural),
     lambda votes, natural: (votes, not natural),
-    lambda votes, natural: (not natural, votes),
 )
 
 
@@ -162,7 +161,7 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
     reductions and broadcasts along axes of others are along some of its own.
     """
     wanted = _finest(routine)
-    if not any(_stripped(shape) != _stripped(array.shape) for array, shape in wanted.items()) and not any(
+    if not any(stripped(shape) != stripped(array.shape) for array, shape in wanted.items()) and not any(
         isinstance(step, Reduce) and _is_loop_reshaped(step.operands[0]) for step in routine.steps
     ):
         return routine
@@ -207,7 +206,7 @@ def _agree(found: dict[Array, tuple[int, ...]], array: Array | tuple[int, ...], 
     if isinstance(array, tuple) or not isinstance(array.step, Elementwise):
         return False
     shape = other if isinstance(other, tuple) else found[other]
-    if len(_stripped(shape)) <= len(_stripped(found[array])):
+    if len(stripped(shape)) <= len(stripped(found[array])):
         return False
     found[array] = shape
     return True
@@ -244,7 +243,7 @@ def _is_loop(reader: Step | Part) -> TypeGuard[Elementwise | Reduce]:
 def _computed_in_shape(step: Elementwise, target: tuple[int, ...], rewriter: Rewriter) -> Array | None:
     """Return what an elementwise step gives, computed in another shape."""
     shape = step.output.shape
-    if _stripped(target) == _stripped(shape):
+    if stripped(target) == stripped(shape):
         return None
     operands = []
     for operand in step.operands:
@@ -266,11 +265,6 @@ def _reshaped(operand: Array, shape: tuple[int, ...], target: tuple[int, ...]) -
     result = viewed(broadcast(operand, shape), lambda values: values.reshape(target))
     same = [axis for axis, stride in enumerate(expanded(result, target)) if stride == 0]
     return _without(result, target, same)
-
-
-def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
-    return shape[lead:]
 
 
 def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:

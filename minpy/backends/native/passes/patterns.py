@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
-from minpy.backends.native.language import Array, Elementwise, Step, broadcast, constant
+from minpy.backends.native.language import Array, Elementwise, Step, broadcast, constant, uniform_value
 from minpy.backends.native.language.function_table import ELEMENTWISE
 
-__all__ = ["Row", "applied", "uniform"]
+__all__ = ["Row", "applied"]
 
 # A function and patterns of its operands; a name, which stands for the same array wherever it is; or a number.
 Pattern = Any
@@ -45,26 +44,6 @@ def _text(pattern: Pattern) -> str:
     if isinstance(pattern, tuple):
         return f"{pattern[0]}({', '.join(map(_text, pattern[1:]))})"
     return str(pattern)
-
-
-def uniform(array: Array) -> Any:
-    """Return the value that all elements of a constant have, as a scalar of NumPy; None if there is no such value.
-
-    >>> int(uniform(constant([2, 2], "int8")))
-    2
-    """
-    root = array.root
-    if root.value is None or not root.size:
-        return None
-    if root not in _uniform:
-        values = root.value.reshape(-1)
-        # Bits are compared: zeros have signs, and NaN is not itself.
-        bits = values.view(numpy.uint8).reshape(root.size, -1)
-        _uniform[root] = None if (bits != bits[0]).any() else values[0]
-    return _uniform[root]
-
-
-_uniform: weakref.WeakKeyDictionary[Array, Any] = weakref.WeakKeyDictionary()
 
 
 def applied(row: Row, step: Step) -> Array | None:
@@ -103,7 +82,7 @@ def _fits(pattern: Pattern, array: Array, names: dict[str, Array]) -> bool:
                 names.update(more)
                 return True
         return False
-    value = uniform(array)
+    value = uniform_value(array)
     return value is not None and value == pattern and bool(numpy.signbit(float(value)) == numpy.signbit(float(pattern)))
 
 

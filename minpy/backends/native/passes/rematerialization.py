@@ -2,19 +2,18 @@
 
 That moves fewer bytes, where the earlier part need not store them at all. Where it stores them for itself, as what a
 convolution reads, it takes less memory: a batch norm's result is computed again of what the norm reads, which is kept
-anyway. Loops of the later part that use such a value are there already, often: those of the norm's gradient. So
-gradients that read it, and that nothing else reads, wait until these loops have run.
+anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from minpy.backends.native.fusing.cost_model import DEAR_FUNCTIONS
 from minpy.backends.native.fusing.fuser import scheduled
 from minpy.backends.native.fusing.loop_nest import Nest
-from minpy.backends.native.language import Array, Call, Elementwise, Part, Product, Reduce, Routine, Step, View
+from minpy.backends.native.language import Array, Elementwise, Part, Routine, Step, View
 from minpy.backends.native.passes.rewriting import Notes, key_of, remade, without_dead_steps
 
 __all__ = ["recomputed"]
@@ -57,8 +56,8 @@ class _Recomputing:
         self.read |= {array.root for array in last.outputs} | {source.root for _, source in last.updates}
         self.steps: dict[Array, tuple[frozenset[Step], frozenset[Array]] | None] = {}
 
-    def again(self) -> dict[Array, frozenset[Array]]:
-        """Return what is computed again, also what lies between; and the large arrays that are met on the way."""
+    def again(self) -> set[Array]:
+        """Return what is computed again, also what lies between."""
         candidates = [
             step.output
             for step in self.routine.parts[0].steps
@@ -66,11 +65,11 @@ class _Recomputing:
         ]
         candidates = [array for array in candidates if self._cone(array) is not None]
         if not candidates:
-            return {}
+            return set()
         there = self._there_anyway()
         returned = {array.root for array in self.routine.parts[0].outputs}
         dropped: set[Array] = set()
-        result: dict[Array, frozenset[Array]] = {}
+        result: set[Array] = set()
         for array in candidates:
             self.steps.clear()
             kept = self.read - dropped - {array}
@@ -84,10 +83,7 @@ class _Recomputing:
                 is_better = sum(leaf.nbytes for leaf in leaves if leaf not in kept) < 2 * array.nbytes
             if is_better:
                 dropped.add(array)
-                between = {step.outputs[0] for step in steps}
-                met = frozenset(item for item in leaves | between if item.size >= LEAST_KEPT)
-                result.update(dict.fromkeys(between - result.keys(), frozenset()))
-                result[array] = met
+                result.update(step.outputs[0] for step in steps)
         return result
 
     def _there_anyway(self) -> set[Array]:
@@ -130,19 +126,10 @@ class _Recomputing:
         return steps, leaves
 
 
-def _is_native(step: Step) -> bool:
-    """Tell whether a step is native code that is not loops of its own."""
-    return isinstance(step, Product) or (isinstance(step, Call) and step.form is not None)
-
-
 class _Rebuilt:
-    """A part that computes some arrays of an earlier one again, where it first needs them.
+    """A part that computes some arrays of an earlier one again, where it first needs them."""
 
-    Products and convolutions that nothing else reads, gradients that are asked for, wait for loops that compute what
-    they read, or are over the same arrays, so that these can compute it along the way.
-    """
-
-    def __init__(self, part: Part, again: Mapping[Array, frozenset[Array]]) -> None:
+    def __init__(self, part: Part, again: Collection[Array]) -> None:
         self.old = part
         self.again = again
         self.new: dict[Array, Array] = {}
@@ -151,41 +138,12 @@ class _Rebuilt:
         self.known: dict[Any, Elementwise] = {}
 
     def part(self) -> Part:
-        steps = [step for step in self.old.steps if not isinstance(step, View)]
-        read = {operand.root for step in steps for operand in step.operands}
-        loops: dict[Array, list[int]] = {}
-        for number, step in enumerate(steps):
-            if isinstance(step, Elementwise | Reduce):
-                for operand in step.operands:
-                    loops.setdefault(operand.root, []).append(number)
-        waiting: list[tuple[int, Step]] = []
-        for number, step in enumerate(steps):
-            if _is_native(step):
-                if read.isdisjoint(step.outputs) and (last := self._waits_for(step, number, loops)) is not None:
-                    waiting.append((last, step))
-                    continue
-                for last, late in waiting:
-                    if last < number:
-                        self._redo(late)
-                waiting = [row for row in waiting if row[0] > number]
-            self._redo(step)
-        for _, step in waiting:
-            self._redo(step)
+        for step in self.old.steps:
+            if not isinstance(step, View):
+                self._redo(step)
         outputs = [self._current(array) for array in self.old.outputs]
         updates = [(target, self._current(source)) for target, source in self.old.updates]
         return Part(self.old.name, self.old.inputs, self.steps, outputs, updates)
-
-    def _waits_for(self, step: Step, number: int, loops: Mapping[Array, Sequence[int]]) -> int | None:
-        """Return the number of the step after which one is done; None, if it is not to wait.
-
-        It is not, if what it keeps in memory meanwhile is more than what would be computed before the loops are there.
-        """
-        roots = {operand.root for operand in step.operands}
-        again = [root for root in roots if self.again.get(root)]
-        if not again or sum(root.nbytes for root in roots) > 2 * sum(root.nbytes for root in again):
-            return None
-        result = [item for root in again for met in self.again[root] for item in loops.get(met, ()) if item > number]
-        return min(result, default=None)
 
     def _redo(self, step: Step) -> None:
         operands = tuple(map(self._current, step.operands))

@@ -14,9 +14,9 @@ from minpy.backends.native.language import (
     Step,
     View,
     constant,
+    uniform_value,
 )
 from minpy.backends.native.language.layout_algebra import composed, expanded
-from minpy.backends.native.passes.patterns import uniform
 from minpy.backends.native.passes.rewriting import Rewriter
 
 __all__ = ["assembled_once", "copies_computed"]
@@ -109,5 +109,5 @@ def _plus_zero(array: Array) -> Array:
 
 
 def _is_plus_zero(array: Array) -> bool:
-    value = uniform(array)
+    value = uniform_value(array)
     return value is not None and value == 0 and not numpy.signbit(value)

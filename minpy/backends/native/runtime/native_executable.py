@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ class NativeContext(Context):
         self.functions = functions = executable.functions(block)
 
         def bound(name: str, arguments: Sequence[Sequence[Argument]], in_place: bool) -> Callable[..., Any]:
-            return _PartMemory(block, functions, arguments, in_place).bind(plan.parts[name], calls)
+            return _PartMemory((block,), functions, arguments, in_place).bind(plan.parts[name], calls)
 
         self.backward = bound("backward", plan.arguments, False) if "backward" in plan.parts else None
         self.forward = bound("forward", plan.arguments[:1], in_place)
@@ -136,22 +136,14 @@ class NativeContext(Context):
             self.forward = preparing(executable.preparation, bound("prepare", [read_only], in_place), self.forward)
 
 
+@dataclass(eq=False)
 class _PartMemory:
     """What a part is bound to in a context: its block, functions of native code, and what coerces arguments."""
 
-    __slots__ = ("_arguments", "_function", "_in_place", "buffers", "functions")
-
-    def __init__(
-        self,
-        block: Any,
-        functions: Mapping[str, Callable[..., Any]],
-        arguments: Sequence[Sequence[Argument]],
-        in_place: bool,
-    ) -> None:
-        self.buffers = (block,)
-        self.functions = functions
-        self._arguments = arguments
-        self._in_place = in_place
+    buffers: tuple[Any]
+    functions: Mapping[str, Callable[..., Any]]
+    arguments: Sequence[Sequence[Argument]]
+    in_place: bool
 
     def bind(self, part: NativePart, calls: StepCalls) -> Callable[..., Any]:
         """Return a part as a function, to which this has a weak reference, as that refers to this."""
@@ -161,12 +153,12 @@ class _PartMemory:
 
     def coerced(self, *groups: Any) -> Any:
         """Call the part with copies of arrays that do not fit, and copy results back."""
-        if self._in_place:
+        if self.in_place:
             raise ArgumentMismatch
         function = self._function()
         assert function is not None
-        count = len(self._arguments)
-        copies, finish = coerced_groups(groups[:count], self._arguments)
+        count = len(self.arguments)
+        copies, finish = coerced_groups(groups[:count], self.arguments)
         result = function(*copies, *groups[count:])
         finish()
         return result

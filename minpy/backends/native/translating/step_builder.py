@@ -22,12 +22,13 @@ from minpy.backends.native.language import (
     arrays_of,
     constant,
     contiguous,
+    uniform_value,
 )
 from minpy.backends.native.language.function_table import ELEMENTWISE, REDUCTIONS
 from minpy.backends.native.translating.promotion import Operand, converted, require_supported
 from minpy.backends.native.translating.results import NotLowered
 
-__all__ = ["Emitter", "uniform_value"]
+__all__ = ["Emitter"]
 
 # Constants of so many elements are computed when a graph is translated; of more, only if that needs no further memory.
 _FEW = 4096
@@ -288,17 +289,3 @@ def _layout(part: numpy.ndarray, memory: numpy.ndarray) -> Layout:
     offset = part.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     steps = zip(part.shape, part.strides, contiguous(part.shape), strict=True)
     return Layout(offset, tuple(expected if length == 1 else stride for length, stride, expected in steps))
-
-
-def uniform_value(array: Array) -> Any:
-    """Return the value that all elements of a constant have; None if they differ, or there are none.
-
-    >>> float(uniform_value(constant([2.0, 2.0]))), uniform_value(constant([0.0, -0.0]))
-    (2.0, None)
-    """
-    value = array.value
-    if value is None or not value.size:
-        return None
-    flat = value.reshape(-1)
-    same = flat.view(f"u{value.itemsize}") if value.itemsize <= 8 and value.dtype.kind == "f" else flat
-    return flat[0] if bool((same == same[0]).all()) else None

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.language import Array, constant
+from minpy.backends.native.language import Array, constant, uniform_value
 from minpy.backends.native.translating.lowerings.elementwise_functions import where
 from minpy.backends.native.translating.lowerings.keys import has_arrays, placed_by_arrays
 from minpy.backends.native.translating.lowerings.lowering_tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.promotion import Operand, common_dtype, converted
 from minpy.backends.native.translating.results import NotLowered
-from minpy.backends.native.translating.step_builder import Emitter, uniform_value
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.capture.numpy_functions import changed, filled
 from minpy.capture.storage import with_item
 

@@ -167,21 +167,22 @@ def _vecmat(emitter: Emitter, x1: Array, x2: Array) -> Array:
     return emitter.reshape(result, (*result.shape[:-2], result.shape[-1]))
 
 
-@lowers("dot")
-def _dot(emitter: Emitter, a: Any, b: Any) -> Array:
+def _along_last(emitter: Emitter, a: Any, b: Any, axis: int) -> Array:
+    """Return the sum of products along the last axis of one array and another axis of the other, if it has several."""
     first, second = _both(emitter, a, b)
     if not first.shape or not second.shape:
         return emitter.elementwise("multiply", first, second)
-    axis = -2 if len(second.shape) > 1 else -1
-    return _tensordot(emitter, first, second, ((len(first.shape) - 1,), (axis % len(second.shape),)))
+    return _tensordot(emitter, first, second, (-1, axis if len(second.shape) > 1 else -1))
+
+
+@lowers("dot")
+def _dot(emitter: Emitter, a: Any, b: Any) -> Array:
+    return _along_last(emitter, a, b, -2)
 
 
 @lowers("inner")
 def _inner(emitter: Emitter, a: Any, b: Any) -> Array:
-    first, second = _both(emitter, a, b)
-    if not first.shape or not second.shape:
-        return emitter.elementwise("multiply", first, second)
-    return _tensordot(emitter, first, second, ((len(first.shape) - 1,), (len(second.shape) - 1,)))
+    return _along_last(emitter, a, b, -1)
 
 
 @lowers("vdot")

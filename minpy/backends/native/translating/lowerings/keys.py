@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.backends.native.language import Array, constant
+from minpy.backends.native.language import Array, constant, uniform_value
 from minpy.backends.native.translating.lowerings.indexed_access import gathered, looked_at, scattered
 from minpy.backends.native.translating.lowerings.lowering_tables import lowers, lowers_operator
 from minpy.backends.native.translating.promotion import Operand
 from minpy.backends.native.translating.results import NotLowered
-from minpy.backends.native.translating.step_builder import Emitter, uniform_value
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.capture.ufuncs import computed_at
 
 __all__ = ["has_arrays", "item_by_arrays", "placed_by_arrays"]

@@ -7,7 +7,7 @@ number for all elements a stride apart.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy
@@ -23,7 +23,7 @@ __all__: list[str] = []
 
 # They take a few steps for each element of a window: of larger windows that overlap they are calls.
 _MOST = 49
-# In place of the number of an element in a window.
+# In place of the number of an element in a window, which is smaller.
 _NOWHERE = 255
 
 
@@ -42,13 +42,9 @@ def _place(
     counts = largest.shape[2:]
     window = (kernel, stride, pad, counts)
     offsets = list(overlaps(data.shape[2:], *window))
-    apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
-    if apart:
-        whole = tuple(slice(0, count) for count in counts)
-        if all(positions[2:] == whole for positions, _ in offsets):
-            return _placed_apart(emitter, gradient, data, largest, [elements for _, elements in offsets])
-    if len(offsets) > _MOST:
-        raise NotLowered("its windows overlap, and are large")
+    are_apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
+    if len(offsets) > (_NOWHERE if are_apart else _MOST):
+        raise NotLowered("its windows are large")
     if data.dtype.kind != "f":
         raise NotLowered("maxima of whole numbers have no gradient")
 
@@ -56,26 +52,9 @@ def _place(
         return emitter.elementwise("equal", part, constant(number, numpy.uint8))
 
     first = _first_largest(emitter, data, largest, window)
-    return _placed_among(emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen, None if apart else 0.0)
-
-
-def _placed_apart(
-    emitter: Emitter, gradient: Array, data: Array, largest: Array, offsets: Sequence[tuple[slice, ...]]
-) -> Array:
-    """Return the gradient of maxima of windows that do not overlap, nor reach into the padding."""
-    free: Array | None = None
-    parts, places = [], []
-    for elements in offsets:
-        part = emitter.view(data, taking(elements))
-        result = emitter.elementwise("equal", part, largest)
-        if free is not None:
-            result = emitter.elementwise("logical_and", result, free)
-        unclaimed = emitter.elementwise("logical_not", result)
-        free = unclaimed if free is None else emitter.elementwise("logical_and", free, unclaimed)
-        parts.append(emitter.elementwise("multiply", gradient, emitter.cast(result, gradient.dtype)))
-        places.append(taking(elements))
-    covered = sum(part.size for part in parts) == data.size
-    return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
+    return _placed_among(
+        emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen, None if are_apart else 0.0
+    )
 
 
 class _Residue(NamedTuple):
