@@ -22,7 +22,7 @@ from minpy.core.errors import (
 )
 from minpy.core.nodes import Leaf
 from minpy.core.state import state
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.gluon.parameter import Parameter, ParameterDict
 from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
@@ -511,10 +511,7 @@ class Trainer:
             return
         path = checked_path("Trainer.save_states", fname)
         content = self._updaters[0].get_states(dump_optimizer=True)
-        try:
-            write_whole(path, iter((content,)))
-        except OSError as error:
-            raise access_error("Trainer.save_states", "write", path, error) from error
+        write_file("Trainer.save_states", path, [content])
 
     def load_states(self, fname: str) -> None:
         """Read the optimizer and its states from a file, which MXNet may have written.
@@ -555,11 +552,7 @@ class Trainer:
                 self._optimizer = updater.optimizer
         else:
             path = checked_path("Trainer.load_states", fname)
-            try:
-                with open_to_read(path) as file:
-                    content = file.read()
-            except OSError as error:
-                raise access_error("Trainer.load_states", "read", path, error) from error
+            content = read_file("Trainer.load_states", path)
             for updater in self._updaters:
                 updater.set_states(content)
                 updater.optimizer = self._updaters[0].optimizer

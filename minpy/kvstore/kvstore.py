@@ -19,7 +19,7 @@ from minpy.core.errors import (
     describe,
     nearest,
 )
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.kvstore.base import LOCAL, KVStoreBase
 from minpy.namespaces import listing, missing
 
@@ -353,10 +353,7 @@ class KVStore(KVStoreBase):
         updater = self._with_states("save_optimizer_states")
         path = checked_path("save_optimizer_states", fname)
         content = updater.get_states(dump_optimizer)
-        try:
-            write_whole(path, iter((content,)))
-        except OSError as error:
-            raise access_error("save_optimizer_states", "write", path, error) from error
+        write_file("save_optimizer_states", path, [content])
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file, which MXNet may have written.
@@ -376,11 +373,7 @@ class KVStore(KVStoreBase):
         """
         updater = self._with_states("load_optimizer_states")
         path = checked_path("load_optimizer_states", fname)
-        try:
-            with open_to_read(path) as file:
-                content = file.read()
-        except OSError as error:
-            raise access_error("load_optimizer_states", "read", path, error) from error
+        content = read_file("load_optimizer_states", path)
         updater.set_states(content)
 
     def _with_states(self, function: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from minpy import context as ctx
 from minpy import optimizer as opt
 from minpy.core.errors import ArgumentError, NotReadyError, describe
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
 from minpy.model import load_checkpoint
@@ -619,10 +619,7 @@ class Module(BaseModule):
             return
         path = checked_path("save_optimizer_states", fname)
         content = states_with_progress(updater)
-        try:
-            write_whole(path, iter((content,)))
-        except OSError as error:
-            raise access_error("save_optimizer_states", "write", path, error) from error
+        write_file("save_optimizer_states", path, [content])
 
     def load_optimizer_states(self, fname: Any) -> None:
         """Read the states of the optimizer from a file, which MXNet may have written.
@@ -646,11 +643,7 @@ class Module(BaseModule):
             self._exec_group.rounds_before = self._kvstore._updater.optimizer.num_update
             return
         path = checked_path("load_optimizer_states", fname)
-        try:
-            with open_to_read(path) as file:
-                content = file.read()
-        except OSError as error:
-            raise access_error("load_optimizer_states", "read", path, error) from error
+        content = read_file("load_optimizer_states", path)
         self._updater.set_states(content)
         self._exec_group.rounds_before = self._updater.optimizer.num_update
 

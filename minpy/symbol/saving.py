@@ -28,7 +28,7 @@ from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.operator import Operator
 from minpy.core.signatures import Attribute
 from minpy.custom.prop_operator import PropOperator
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
 from minpy.symbol.legacy_operators import ObjectProp
@@ -69,10 +69,7 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
     """
     path = checked_path("sym.save", fname)
     content = to_json(self, remove_amp_cast, for_mxnet).encode()
-    try:
-        write_whole(path, iter([content]))
-    except OSError as error:
-        raise access_error("sym.save", "write", path, error) from error
+    write_file("sym.save", path, [content])
 
 
 @method
@@ -413,11 +410,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
     minpy.core.errors.FileMissingError: sym.load: cannot read 'no-such-symbol.json': No such file or directory.
     """
     path = checked_path("sym.load", fname)
-    try:
-        with open_to_read(path) as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error("sym.load", "read", path, error) from error
+    content = read_file("sym.load", path)
     return Reader(f"sym.load: {path!r}").read(content)
 
 

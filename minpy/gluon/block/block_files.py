@@ -9,7 +9,7 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy.core.errors import FileFormatError, MXNetError, describe, nearest
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_file
 from minpy.gluon.block.optimization_steps import Step
 from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.parameter_loading import Options, filled, read_file
@@ -141,10 +141,7 @@ def save_model(block: Any, prefix: str) -> None:
     text = json.dumps({_key(block, 0): _described(block)[0]})
     save_parameters(block, f"{prefix}-model.params", False)
     path = checked_path("Block.save", f"{prefix}-model.json")
-    try:
-        write_whole(path, iter([text.encode()]))
-    except OSError as error:
-        raise access_error("Block.save", "write", path, error) from None
+    write_file("Block.save", path, [text.encode()])
 
 
 def load_model(block: Any, prefix: str) -> None:
