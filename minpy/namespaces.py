@@ -254,6 +254,7 @@ MOVED = {
     "symbol.numpy.arrays": "symbol.numpy.symbol_class",
     "test_utils.blocks": "test_utils.consistency",
     "test_utils.datasets": "test_utils.dummy_data",
+    "test_utils.downloading": "test_utils.surroundings",
     "test_utils.matrices": "test_utils.random_arrays",
     "test_utils.optimizers": "test_utils.consistency",
     "test_utils.tolerances": "test_utils.defaults",

@@ -9,8 +9,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError
 from minpy.io.augmenting import Normalizer
 from minpy.io.box_augmenting import LOWER_LIMITS, UPPER_LIMITS, BoxAugmenter
-from minpy.io.iterator_options import ITERATOR, arguments, parsed
-from minpy.io.mxdata_iter import MXDataIter
+from minpy.io.mxdata_iter import ITERATOR, MXDataIter, arguments, parsed
 from minpy.io.picture_batches import LabelReader, PictureBatches
 from minpy.io.picture_iterators import SHARED, opened, require_picture_shape, with_mean
 from minpy.io.record_files import RecordFiles

@@ -10,8 +10,7 @@ from typing import Any
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
 from minpy.io.augmenting import Augmenter, Normalizer, saved_mean
-from minpy.io.iterator_options import ITERATOR, REQUIRED, arguments, parsed
-from minpy.io.mxdata_iter import MXDataIter
+from minpy.io.mxdata_iter import ITERATOR, REQUIRED, MXDataIter, arguments, parsed
 from minpy.io.picture_batches import LabelReader, PictureBatches
 from minpy.io.record_files import RecordFiles, label_list
 from minpy.ndarray.creation import array
