@@ -10,12 +10,11 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, MXNetError, describe
 from minpy.io import DataDesc, DataIter
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ndarray.creation import array
 
 __all__ = ["DataLoaderIter"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.io", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class DataLoaderIter(DataIter):

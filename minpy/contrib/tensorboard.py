@@ -6,11 +6,10 @@ import os
 from typing import Any
 
 from minpy.core.errors import MissingDependencyError
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["LogMetricsCallback"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.tensorboard", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class LogMetricsCallback:

@@ -3,8 +3,7 @@
 from minpy.kvstore import base, kvstore
 from minpy.kvstore.base import KVStoreBase, create
 from minpy.kvstore.kvstore import KVStore
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["KVStore", "KVStoreBase", "base", "create", "kvstore"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.kvstore", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

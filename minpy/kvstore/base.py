@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MissingPartError, describe, nearest
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["KVStoreBase", "create"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.kvstore.base", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _C = TypeVar("_C", bound=type)
 

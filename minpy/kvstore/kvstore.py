@@ -21,11 +21,10 @@ from minpy.core.errors import (
 )
 from minpy.files import checked_path, read_file, write_file
 from minpy.kvstore.base import LOCAL, KVStoreBase
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["KVStore"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.kvstore.kvstore", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class KVStore(KVStoreBase):

@@ -21,7 +21,7 @@ from minpy.model.kvstore_updates import (
     _update_params_on_kvstore_nccl,
 )
 from minpy.model.validation import LogValidationMetricsCallback
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.optimizer import get_updater
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
@@ -45,5 +45,4 @@ _IMPORTED = (
     metric,
     opt,
 )
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.model", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

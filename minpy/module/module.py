@@ -23,7 +23,7 @@ from minpy.model.kvstore_updates import (
 )
 from minpy.module.base_module import BaseModule, _check_input_names, _parse_data_desc
 from minpy.module.executor_group import DataParallelExecutorGroup
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ndarray import zeros
 from minpy.optimizer.updater import states_with_progress
 from minpy.symbol import Symbol
@@ -41,8 +41,7 @@ __all__ = [
     "opt",
     "zeros",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class Module(BaseModule):

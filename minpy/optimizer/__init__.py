@@ -1,6 +1,6 @@
 """Optimizers: how weights follow their gradients."""
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.optimizer import contrib, optimizer
 from minpy.optimizer.optimizer import (
     DCASGD,
@@ -57,5 +57,4 @@ __all__ = [
     "optimizer",
     "register",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing(__name__, "optimizer", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__, "optimizer")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentValueError, ShapeError
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ndarray import NDArray, clip, contrib, mean, sqrt, square, zeros
 from minpy.ops.optimizer.group_adagrad import group_adagrad_update
 from minpy.optimizer.optimizer_base import Optimizer, register
@@ -16,8 +16,7 @@ from minpy.optimizer.optimizer_base import Optimizer, register
 _IMPORTED = (NDArray, clip, contrib, mean, sqrt, square, zeros)
 
 __all__ = ["GroupAdaGrad"]
-__dir__ = listing(__all__)
-__getattr__ = missing(__name__, "optimizer", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__, "optimizer")
 
 
 @register

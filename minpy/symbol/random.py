@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.signatures import REQUIRED
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ndarray.random import function_of
 from minpy.ops.random.distributions import DISTRIBUTIONS
 from minpy.ops.registry import find_operator
@@ -14,8 +14,7 @@ from minpy.symbol.composition import compose
 from minpy.symbol.symbol import Symbol
 
 __all__ = [*DISTRIBUTIONS, *(f"{name}_like" for name in DISTRIBUTIONS), "multinomial", "randint", "randn", "shuffle"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym.random", "name", __all__)
+__dir__, __getattr__ = module_functions("minpy.sym.random", __all__)
 
 _DOC = """Return the symbol of draws from a distribution, as `minpy.nd.random.{name}` makes them.
 

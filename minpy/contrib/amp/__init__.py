@@ -17,7 +17,7 @@ from minpy.contrib.amp.amp import (
     unscale,
 )
 from minpy.contrib.amp.converting import convert_hybrid_block, convert_model, convert_symbol
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "amp",
@@ -38,5 +38,4 @@ __all__ = [
     "scale_loss",
     "unscale",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.amp", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

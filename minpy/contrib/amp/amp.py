@@ -22,7 +22,7 @@ from minpy.contrib.amp.lists import symbol_bf16, symbol_fp16
 from minpy.contrib.amp.loss_scaler import LossScaler
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, describe
 from minpy.gluon import trainer as _trainer
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "LossScaler",
@@ -42,8 +42,7 @@ __all__ = [
     "scale_loss",
     "unscale",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.amp.amp", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 # Libraries read these two, in their modules' names of MXNet's.
 _amp_initialized = False

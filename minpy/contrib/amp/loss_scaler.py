@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["LossScaler"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.amp.loss_scaler", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class LossScaler:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from minpy.contrib.svrg_optimization import svrg_module, svrg_optimizer
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["svrg_module", "svrg_optimizer"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.svrg_optimization", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

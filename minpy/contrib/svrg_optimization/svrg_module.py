@@ -11,11 +11,10 @@ from typing import Any
 from minpy import context as ctx
 from minpy.core.errors import ArgumentError, ArgumentValueError, NotReadyError, describe
 from minpy.module import Module
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Module", "SVRGModule"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.svrg_optimization.svrg_module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class SVRGModule(Module):

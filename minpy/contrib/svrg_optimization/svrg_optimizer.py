@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from minpy import optimizer as opt
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__: list[str] = []
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.svrg_optimization.svrg_optimizer", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 @opt.register

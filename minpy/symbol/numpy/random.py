@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.numpy_semantics import default_float
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
 from minpy.symbol.numpy.symbol_class import call, is_symbol
@@ -33,8 +33,7 @@ __all__ = [
     "uniform",
     "weibull",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym.np.random", "function", __all__)
+__dir__, __getattr__ = module_functions("minpy.sym.np.random", __all__, "function")
 
 
 def drawn(kind: str, parameters: dict[str, Any], size: Any, ctx: Any, dtype: Any = None, typed: bool = True) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from minpy.contrib.amp.lists import symbol_bf16, symbol_fp16
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["symbol_bf16", "symbol_fp16"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.amp.lists", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

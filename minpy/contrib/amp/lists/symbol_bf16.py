@@ -6,7 +6,7 @@ They say what those for float16 do, with more operators in float32, as bfloat16 
 from __future__ import annotations
 
 from minpy.contrib.amp.lists import symbol_fp16 as _fp16
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BF16_FP32_FUNCS",
@@ -17,8 +17,7 @@ __all__ = [
     "LOSS_OUTPUT_FUNCTIONS",
     "WIDEST_TYPE_CASTS",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.amp.lists.symbol_bf16", "list", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__, "list")
 
 BF16_FUNCS: list[str] = ["Convolution", "FullyConnected"]
 

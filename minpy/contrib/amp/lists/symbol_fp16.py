@@ -8,7 +8,7 @@ it does is said at each group.
 
 from __future__ import annotations
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "CONDITIONAL_FP32_FUNCS",
@@ -18,8 +18,7 @@ __all__ = [
     "LOSS_OUTPUT_FUNCTIONS",
     "WIDEST_TYPE_CASTS",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.amp.lists.symbol_fp16", "list", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__, "list")
 
 # In float16: layers that are products with parameters. That is most of the time and memory of a network, and products
 # add up in float32.
