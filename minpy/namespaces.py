@@ -245,6 +245,7 @@ MOVED = {
     "initializer.base": "initializer.initializer",
     "inspection.parameter_match": "inspection.findings",
     "io.base": "io.data_iter",
+    "io.box_iterators": "io.picture_iterators",
     "io.wrapping": "io.wrapping_iterators",
     "metric.base": "metric.eval_metric",
     "optimizer.base": "optimizer.optimizer_base",
