@@ -92,6 +92,7 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Stop threads, and close files, if there are any."""
+        return
 
 
 class MXDataIter(DataIter):

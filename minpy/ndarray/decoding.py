@@ -1,4 +1,7 @@
-"""Pictures as NDArrays: decoded, read, resized, and with borders; by the names that MXNet's image module uses."""
+"""Pictures as NDArrays: decoded, read, resized, and with borders; by the names that MXNet's image module uses.
+
+Arguments of the functions with an underscore are those of `minpy.image`'s; `name` is accepted and not used.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +12,11 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.array import Array, new_array
-from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.image.borders import with_border
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", "imdecode"]
-
-
-_OUT = """
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-    """
-_PICTURE = """
-    flag : {1, 0}
-        Colours, or gray.
-    to_rgb : bool
-        Whether red comes first, or blue.
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-        Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray.
-    """
 
 
 def _answer(image: np.ndarray, out: NDArray | None) -> NDArray:
@@ -65,24 +40,10 @@ def _bytes(name: str, buffer: Any) -> Any:
     return np.ascontiguousarray(raw, np.uint8)
 
 
-@documented(picture=_PICTURE)
 def _cvimdecode(
     buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return an encoded picture (PNG, JPEG, ...) as an array. It takes OpenCV or Pillow (`pip install pillow`).
-
-    Parameters
-    ----------
-    buf : NDArray or bytes
-        The picture's bytes.
-    {picture}
-
-    Raises
-    ------
-    ArgumentError
-        If that is no picture.
-    MissingDependencyError
-        If neither OpenCV nor Pillow is installed.
+    """Return an encoded picture (PNG, JPEG, ...) as an array; see `minpy.image.imdecode`.
 
     Examples
     --------
@@ -95,25 +56,10 @@ def _cvimdecode(
     return _answer(pictures.decode(_bytes("imdecode", buf), int(flag), to_rgb), out)
 
 
-@documented(picture=_PICTURE)
 def _cvimread(
     filename: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return a picture that is read from a file, as `_cvimdecode` does.
-
-    Parameters
-    ----------
-    filename : str or path
-    {picture}
-
-    Raises
-    ------
-    FileMissingError
-        If there is no such file.
-    ArgumentError
-        If it holds no picture.
-    MissingDependencyError
-        If neither OpenCV nor Pillow is installed.
+    """Return a picture that is read from a file; see `minpy.image.imread`.
 
     Examples
     --------
@@ -126,27 +72,10 @@ def _cvimread(
     return _answer(pictures.read(filename, int(flag), to_rgb), out)
 
 
-@documented(out=_OUT)
 def _cvimresize(
     src: Any, w: int, h: int, interp: int = 1, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return an image in another size, as by `nd.image.resize`.
-
-    Parameters
-    ----------
-    src : NDArray
-        Of shape (height, width, channels).
-    w, h : int
-        The new width and height.
-    interp : {0, 1, 2, 3, 4}
-        Nearest pixel; bilinear; bicubic; means over areas; Lanczos.
-    {out}
-        Of the image's dtype and shape (h, w, channels).
-
-    Raises
-    ------
-    ArgumentError
-        For another shape or interpolation, or a size that is not positive.
+    """Return an image in another size; see `minpy.image.imresize`.
 
     Examples
     --------
@@ -157,7 +86,6 @@ def _cvimresize(
     return _answer(pictures.resize(_raw(src), w, h, interp), out)
 
 
-@documented(out=_OUT)
 def _cvcopyMakeBorder(
     src: Any,
     top: int,
@@ -170,28 +98,7 @@ def _cvcopyMakeBorder(
     out: NDArray | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Return an image with a border around it.
-
-    Parameters
-    ----------
-    src : NDArray
-        Of shape (height, width, channels).
-    top, bot, left, right : int
-        The widths of the border.
-    type : {0, 1, 2, 3, 4}
-        What it is filled with: numbers, the pixel at the edge, the image mirrored, repeated, or mirrored but for the
-        pixels at the edge.
-    value : float
-        The number, for all channels.
-    values : sequence of float
-        The numbers of the channels, in place of `value`; 0 for those that have none.
-    {out}
-        Of the image's dtype and shape (top + height + bot, left + width + right, channels).
-
-    Raises
-    ------
-    ShapeError, ArgumentError
-        For another shape, negative widths, or another type.
+    """Return an image with a border around it; see `minpy.image.copyMakeBorder`.
 
     Examples
     --------
