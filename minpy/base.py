@@ -21,7 +21,7 @@ from minpy.core.errors import (
     describe,
     unsupported,
 )
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "CachedOpHandle",
@@ -66,7 +66,7 @@ __all__ = [
     "string_types",
     "with_metaclass",
 ]
-__dir__ = listing(__all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 # What Python 2 told apart.
 long = int
@@ -379,5 +379,3 @@ class _NoLibrary:
 
 
 _LIB = _NoLibrary()
-
-__getattr__ = missing("minpy.base", "name", __all__)

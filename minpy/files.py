@@ -1,4 +1,7 @@
-"""Files as users name them: checked names, writing as a whole or not at all, and errors that say what to do."""
+"""Files as users name them: checked names, writing as a whole or not at all, and errors that say what to do.
+
+What minpy can make anew it keeps in a folder of the user's, or in the one that MINPY_CACHE names.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,16 @@ from typing import Any
 from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, MXNetError, describe, nearest
 
 __all__ = [
-    *("WholeFile", "access_error", "accessing", "checked_path", "open_to_read", "read_file", "require_an_end"),
-    *("write_file", "write_whole"),
+    "CACHE_VARIABLE",
+    "WholeFile",
+    "access_error",
+    "accessing",
+    "cache_folder",
+    "checked_path",
+    "open_to_read",
+    "read_file",
+    "write_file",
+    "write_whole",
 ]
 
 
@@ -52,17 +63,12 @@ def open_to_read(path: str | os.PathLike[str], mode: str = "rb", pipes: bool = T
     OSError
         As `open`; and if it is a device, which may have no end, or a pipe where none is expected.
     """
-    require_an_end(path, pipes)
-    return open(path, mode, **arguments)
-
-
-def require_an_end(path: str | os.PathLike[str], pipes: bool = True) -> None:
-    """Raise an OSError for a device, and for a pipe if none is expected."""
     kind = os.stat(path).st_mode
     if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
         raise OSError(errno.EINVAL, "It is a device, which may have no end; give a regular file")
     if not pipes and stat.S_ISFIFO(kind):
         raise OSError(errno.EINVAL, "It is a pipe, which may have no end; write what comes from it to a regular file")
+    return open(path, mode, **arguments)
 
 
 def access_error(function: str, verb: str, path: str, cause: OSError) -> FileAccessError:
@@ -246,3 +252,29 @@ def _remove_unlocked(path: str) -> None:
                 os.unlink(path)
         finally:
             os.close(descriptor)
+
+
+# The environment variable that names the folder for all that minpy keeps.
+CACHE_VARIABLE = "MINPY_CACHE"
+
+
+def cache_folder(kind: str) -> str:
+    """Return the folder for one kind of things to keep; it need not be there.
+
+    Parameters
+    ----------
+    kind : str
+        The name of the folder within that of minpy: 'native' for libraries of operators, 'kernels' for compiled graphs.
+    """
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return os.path.join(os.path.abspath(os.path.expanduser(chosen)), kind)
+    if sys.platform == "win32":
+        caches = os.environ.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
+    elif sys.platform == "darwin":
+        caches = os.path.join(os.path.expanduser("~"), "Library", "Caches")
+    else:
+        caches = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(caches):  # as its specification has it
+            caches = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(caches, "minpy", kind)

@@ -330,14 +330,6 @@ def _result(value: Any, is_number: bool) -> Any:
 # -- arrays ------------------------------------------------------------------------------------------------------------
 
 
-def _mapped(convert: Callable[[Any], Any], values: Any) -> Any:
-    if isinstance(values, dict):
-        return {key: _mapped(convert, value) for key, value in values.items()}
-    if isinstance(values, (list, tuple)):
-        return type(values)(_mapped(convert, value) for value in values)
-    return convert(values)
-
-
 def numpy_to_minpy(var: Any) -> Any:
     """Return a NumPy array as an array of `minpy.numpy`; lists, tuples and dicts of them likewise.
 
@@ -347,7 +339,7 @@ def numpy_to_minpy(var: Any) -> Any:
     >>> type(numpy_to_minpy([numpy.ones(2)])[0]) is np.ndarray
     True
     """
-    return _mapped(lambda value: np.array(value) if isinstance(value, numpy.ndarray) else value, var)
+    return map_tree(lambda value, _: np.array(value) if isinstance(value, numpy.ndarray) else value, var)
 
 
 def minpy_to_numpy(var: Any) -> Any:
@@ -358,7 +350,7 @@ def minpy_to_numpy(var: Any) -> Any:
     >>> minpy_to_numpy({'x': np.ones(2)})
     {'x': array([1., 1.], dtype=float32)}
     """
-    return _mapped(lambda value: value._data.copy() if isinstance(value, Array) else value, var)
+    return map_tree(lambda value, _: value._data.copy() if isinstance(value, Array) else value, var)
 
 
 def convert_args(func: Callable[..., Any]) -> Callable[..., Any]:

@@ -87,9 +87,7 @@ class Tape:
         targets = [head for head in targets if head._node is not None]
         variables = [array for array in origin if array._node is not None]
         gradients = autograd.grad(targets, variables, retain_graph=True) if targets and variables else []
-        by_variable = (
-            {id(array): gradient for array, gradient in zip(variables, gradients, strict=True)} if gradients else {}
-        )
+        by_variable = dict(zip(map(id, variables), gradients, strict=False))
         return [
             by_variable[id(array)] if id(array) in by_variable else array._like(numpy.zeros_like(array._data))
             for array in origin

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Case, Draws, Options, Point
+from minpy.checking.case import Case, Draws, Options, Point, attempt, skip
 from minpy.checking.checks import (
     RANDOM,
     check_dtype,
@@ -24,8 +24,8 @@ from minpy.checking.checks import (
 from minpy.checking.execution_modes import MODES, SECOND_ORDER, Unsupported, register_mode
 from minpy.checking.gradient_checks import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
 from minpy.checking.kernel_forms import check_forms
-from minpy.checking.report_rows import FAILED, OK, Report, Row, attempt, skip
 from minpy.core.extensions import import_modules
+from minpy.core.reports import FAILED, OK, Report, Row
 from minpy.core.state import Scope
 
 __all__ = ["MODES", "SECOND_ORDER", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]

@@ -1,6 +1,7 @@
 """`Case`: one call of an operator, with its floating-point inputs as variables that checks may move.
 
-`Point` is a case together with what plain NumPy arrays give for it, which every check compares with.
+`Point` is a case together with what plain NumPy arrays give for it, which every check compares with; `Draws` are random
+numbers, the same ones at each call; then there are the rows of reports.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy
 
 from minpy.checking.differences import Derivatives, Tolerance
 from minpy.core.array import Array, as_raw, raw_of
-from minpy.core.errors import describe, describe_arguments
+from minpy.core.errors import describe, describe_arguments, is_quitting
+from minpy.core.reports import FAILED, SKIPPED, Row
 from minpy.core.signatures import bind
 from minpy.differentiation import recorded_run
 
-__all__ = ["Case", "Draws", "Options", "Point", "as_outputs", "register_generator"]
+__all__ = ["Case", "Draws", "Options", "Point", "as_outputs", "attempt", "failure", "register_generator", "skip"]
 
 _GENERATORS: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
     (random.getstate, random.setstate),
@@ -255,3 +257,27 @@ class Point:
             return as_outputs(self.case.function(*variables))
         case = self.case.with_variables(variables)
         return as_outputs(self.options.gradient_of(*case.inputs, **case.attributes))
+
+
+# -- rows of reports -----------------------------------------------------------------------------------------------
+
+
+def attempt(what: str, check: Callable[[], Row | Sequence[Row]]) -> list[Row]:
+    """Return the rows of one check; an exception inside it is a failure, and keeps its text and traceback."""
+    try:
+        rows = check()
+    except Exception as error:
+        if is_quitting(error):
+            raise
+        return [failure(what, f"{type(error).__name__}", f"{what}: {error}", cause=error)]
+    return [rows] if isinstance(rows, Row) else list(rows)
+
+
+def failure(what: str, note: str, detail: str, error: float | None = None, cause: Any = None) -> Row:
+    """Return the row of a failed check."""
+    return Row(what, FAILED, error, note, detail, cause)
+
+
+def skip(what: str, note: str) -> Row:
+    """Return the row of a check that does not apply."""
+    return Row(what, SKIPPED, None, note)

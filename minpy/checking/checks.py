@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, Point, as_outputs
+from minpy.checking.case import Arrays, Case, Point, as_outputs, failure, skip
 from minpy.checking.differences import Tolerance, equal, repeats
 from minpy.checking.execution_modes import Runner, Unsupported
-from minpy.checking.report_rows import OK, Row, failure, skip
 from minpy.core.errors import MutationError, describe, is_quitting
+from minpy.core.reports import OK, Row
 from minpy.differentiation import recorded_run
 
 __all__ = [

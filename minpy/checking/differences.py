@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.report_rows import FAILED, OK, SKIPPED
+from minpy.core.reports import FAILED, OK, SKIPPED
 
 __all__ = ["Comparison", "Derivatives", "Tolerance", "compare", "equal", "equal_but_for_rounding", "repeats"]
 

@@ -83,11 +83,11 @@ class _Recording:
         self.starts = [start for _, start in heads]
 
 
-def record_on(cls: type[Array]) -> Runner:
-    """Return the runner that records the call on arrays of a class, and goes backward from its outputs."""
+def record_on(kind: str) -> Runner:
+    """Return the runner that records the call on arrays of the class for 'numpy' or 'mxnet', and goes backward."""
 
     def run(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
-        call = _Recording(cls, case, upstream)
+        call = _Recording(FRONT_ENDS[kind], case, upstream)
         if call.heads:
             backward(call.heads, call.starts, train_mode=state.training)
         return [*call.outputs, *call.states], [gradient._data for gradient in call.gradients]
@@ -95,11 +95,11 @@ def record_on(cls: type[Array]) -> Runner:
     return run
 
 
-def record_twice_on(cls: type[Array]) -> SecondOrder:
+def record_twice_on(kind: str) -> SecondOrder:
     """Return the runner that goes backward once, recording that, and then backward from the gradients."""
 
     def run(case: Case, upstream: Sequence[numpy.ndarray], weights: Sequence[numpy.ndarray]) -> Arrays:
-        call = _Recording(cls, case, upstream)
+        call = _Recording(FRONT_ENDS[kind], case, upstream)
         nodes = [variable._node for variable in call.variables]
         starts = [start.astype(head._data.dtype) for start, head in zip(call.starts, call.heads, strict=True)]
         with Scope(True, None):
@@ -112,14 +112,6 @@ def record_twice_on(cls: type[Array]) -> SecondOrder:
         return [gradient._data for gradient in call.gradients]
 
     return run
-
-
-def recorded(kind: str) -> tuple[Runner, SecondOrder]:
-    """Return the runners for the array class that is registered for 'numpy' or 'mxnet' when they run."""
-    return (
-        lambda case, upstream: record_on(FRONT_ENDS[kind])(case, upstream),
-        lambda case, upstream, weights: record_twice_on(FRONT_ENDS[kind])(case, upstream, weights),
-    )
 
 
 def by_keyword(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
@@ -189,7 +181,7 @@ def _unboxed(value: Any) -> numpy.ndarray:
     return as_outputs(value)[0]
 
 
-register_mode("recorded ndarray", *recorded("numpy"))
-register_mode("recorded NDArray", *recorded("mxnet"))
+register_mode("recorded ndarray", record_on("numpy"), record_twice_on("numpy"))
+register_mode("recorded NDArray", record_on("mxnet"), record_twice_on("mxnet"))
 register_mode("by keyword", by_keyword)
 register_mode("HIPS autograd", under_autograd, twice_under_autograd)

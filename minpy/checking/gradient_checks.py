@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Arrays, Point, as_outputs
+from minpy.checking.case import Arrays, Point, as_outputs, attempt, failure, skip
 from minpy.checking.checks import compared
 from minpy.checking.differences import MOST_ELEMENTS, Comparison, Derivatives, Tolerance, compare, flat
 from minpy.checking.execution_modes import SECOND_ORDER, SecondOrder, Unsupported
-from minpy.checking.report_rows import FAILED, OK, SKIPPED, Row, attempt, failure, skip
 from minpy.core.errors import GradientError, is_quitting
+from minpy.core.reports import FAILED, OK, SKIPPED, Row
 from minpy.differentiation import recorded_run
 
 __all__ = ["check_at_zeros", "check_gradient", "check_jvp", "check_second_order", "check_zero"]

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, Draws, as_outputs
-from minpy.checking.report_rows import OK, Row, failure, skip
+from minpy.checking.case import Arrays, Case, Draws, as_outputs, failure, skip
 from minpy.core.array import Shaped
 from minpy.core.errors import describe, is_quitting
+from minpy.core.reports import OK, Row
 from minpy.core.state import state
 from minpy.core.tape_walk import conform
 

@@ -18,7 +18,7 @@ from minpy.array_variants import ArrayType, variants_repr
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, nearest
 from minpy.dispatch.rule import Blacklist
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "AutoBlacklistPolicy",
@@ -33,8 +33,7 @@ __all__ = [
     "set_global_policy",
     "wrap_policy",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.dispatch.policy", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class PrimitivePolicyError(ArgumentError, ValueError):

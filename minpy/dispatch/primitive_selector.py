@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["PrimitiveSelector"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.dispatch.primitive_selector", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class PrimitiveSelector:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["PrimitiveRegistryError", "Registry"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.dispatch.registry", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class PrimitiveRegistryError(ArgumentError, ValueError):

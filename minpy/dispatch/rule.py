@@ -16,11 +16,10 @@ from minpy.array_variants import ArrayType
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError
 from minpy.files import write_whole
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Blacklist", "RuleError", "Rules"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.dispatch.rule", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class RuleError(ArgumentError, ValueError):

@@ -22,7 +22,7 @@ from minpy.core.errors import (
 )
 from minpy.core.nodes import Leaf
 from minpy.core.state import state
-from minpy.files import accessing, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.gluon.parameter import Parameter, ParameterDict
 from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
@@ -513,8 +513,7 @@ class Trainer:
             return
         path = checked_path("Trainer.save_states", fname)
         content = self._updaters[0].get_states(dump_optimizer=True)
-        with accessing("Trainer.save_states", "write", path):
-            write_whole(path, iter((content,)))
+        write_file("Trainer.save_states", path, [content])
 
     def load_states(self, fname: str) -> None:
         """Read the optimizer and its states from a file, which MXNet may have written.
@@ -555,8 +554,7 @@ class Trainer:
                 self._optimizer = updater.optimizer
         else:
             path = checked_path("Trainer.load_states", fname)
-            with accessing("Trainer.load_states", "read", path), open_to_read(path) as file:
-                content = file.read()
+            content = read_file("Trainer.load_states", path)
             for updater in self._updaters:
                 updater.set_states(content)
                 updater.optimizer = self._updaters[0].optimizer

@@ -1,7 +1,7 @@
 """`mx.image`: pictures read, cropped, resized and augmented, and iterators over them.
 
 `reading`, `sizes`, `cropping` and `rotation` have functions of one picture; `augmenters`, `color_augmenters` and
-`creating` what changes pictures; `picture_lists` and `iterator` batches of them; the files that begin with `detection`
+`creating` what changes pictures; `iterator` batches of them; the files that begin with `detection`
 the same for pictures with objects in them. `image` and `detection` are MXNet's names for all that.
 """
 

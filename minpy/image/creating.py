@@ -223,13 +223,7 @@ def CreateMultiRandCropAugmenter(
     >>> [kind.min_object_covered for kind in kinds.aug_list]
     [0.1, 0.5, 0.9]
     """
-    values = {
-        "min_object_covered": min_object_covered,
-        "aspect_ratio_range": aspect_ratio_range,
-        "area_range": area_range,
-        "min_eject_coverage": min_eject_coverage,
-        "max_attempts": max_attempts,
-    }
+    values = {name: value for name, value in locals().items() if name != "skip_prob"}
     columns = {name: value if isinstance(value, list) else [value] for name, value in values.items()}
     number = max(map(len, columns.values()))
     wrong = [f"{name} {len(column)}" for name, column in columns.items() if len(column) not in (1, number)]
@@ -321,16 +315,8 @@ def CreateDetAugmenter(
     if resize > 0:
         augmenters.append(DetBorrowAug(ResizeAug(resize, inter_method)))
     if rand_crop > 0:
-        augmenters.append(
-            CreateMultiRandCropAugmenter(
-                min_object_covered,
-                aspect_ratio_range,
-                area_range,
-                min_eject_coverage,
-                max_attempts,
-                skip_prob=1 - rand_crop,
-            )
-        )
+        limits = min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
+        augmenters.append(CreateMultiRandCropAugmenter(*limits, skip_prob=1 - rand_crop))
     if rand_mirror:
         augmenters.append(DetHorizontalFlipAug(0.5))
     if rand_pad > 0:

@@ -23,9 +23,8 @@ from minpy.core.errors import (
 )
 from minpy.files import read_file
 from minpy.image.creating import CreateAugmenter, require_data_shape
-from minpy.image.picture_lists import checked_list, read_list
 from minpy.image.pixels import array_of
-from minpy.image.reading import imdecode
+from minpy.image.reading import checked_list, imdecode, read_list
 from minpy.io import DataBatch, DataIter
 from minpy.recordio import MXIndexedRecordIO, MXRecordIO, unpack
 

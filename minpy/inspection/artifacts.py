@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO
@@ -267,31 +267,33 @@ def _shape(given: Any) -> tuple[int, ...] | None:
     )
 
 
+def _shapes_in(
+    entries: Sequence[Any], name: str, shape: str, where: str, example: str
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for entry in entries:
+        lengths = _shape(entry.get(shape)) if isinstance(entry, dict) else None
+        if lengths is None or not isinstance(entry.get(name), str):
+            raise FileFormatError(f"{_COMMAND}: {where!r} is not as expected, which is {example}")
+        yield entry[name], lengths
+
+
 def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
     """Take over the shapes that a model server is told: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
     said = _json(content, where)
-    for entry in said if isinstance(said, list) else [said]:
-        shape = _shape(entry.get("shape")) if isinstance(entry, dict) else None
-        if shape is None or not isinstance(entry.get("name"), str):
-            raise FileFormatError(
-                f"{_COMMAND}: {where!r} is not as expected, which is "
-                '[{"name": "data", "shape": [1, 3, 300, 300]}], an entry for each input.'
-            )
-        artifact.shapes[entry["name"]] = (shape, f"in {os.path.basename(where.rpartition(':')[2])}")
+    example = '[{"name": "data", "shape": [1, 3, 300, 300]}], an entry for each input.'
+    for name, shape in _shapes_in(said if isinstance(said, list) else [said], "name", "shape", where, example):
+        artifact.shapes[name] = (shape, f"in {os.path.basename(where.rpartition(':')[2])}")
 
 
 def _signature(artifact: Artifact, content: bytes, where: str) -> None:
     """Take over the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
     said = _json(content, where)
     inputs = said.get("inputs") if isinstance(said, dict) else None
-    for entry in inputs if isinstance(inputs, list) else ():
-        shape = _shape(entry.get("data_shape")) if isinstance(entry, dict) else None
-        if shape is None or not isinstance(entry.get("data_name"), str):
-            raise FileFormatError(
-                f"{_COMMAND}: {where!r} is not as expected, which is "
-                '{"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}.'
-            )
-        artifact.shapes.setdefault(entry["data_name"], (shape, "in signature.json"))
+    example = '{"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}.'
+    for name, shape in _shapes_in(
+        inputs if isinstance(inputs, list) else [], "data_name", "data_shape", where, example
+    ):
+        artifact.shapes.setdefault(name, (shape, "in signature.json"))
 
 
 def _hyperparameters(artifact: Artifact, content: bytes, where: str) -> None:

@@ -1,10 +1,9 @@
 """`mx.io`: iterators over data, batch by batch.
 
-`batches` has what they give, `base` what each answers, `ndarray_iter` batches of arrays in memory, `wrapping` iterators
-over iterators. Over files are `text_files`, `mnist`, `picture_iterators` and `box_iterators`; `mxdata_iter` is their
-face, `parameters` checks their arguments, and `rounds` says which instances a batch has. Pictures come from
-`record_files`, are made ready by `augmenting`, `box_augmenting` and `normalizing`, and put together by
-`picture_batches`.
+`batches` has what they give, `data_iter` what all can do, `ndarray_iter` batches of arrays in memory,
+`wrapping_iterators` iterators over iterators. Over files are `text_files`, `mnist` and `picture_iterators`;
+`mxdata_iter` is the class of these, checks their arguments, and says which instances a batch has. Pictures come from
+`record_files`, are made ready by `augmenting` and `box_augmenting`, and put together by `picture_batches`.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from minpy.io.batches import DataBatch, DataDesc
-from minpy.io.box_iterators import ImageDetRecordIter
 from minpy.io.data_iter import DataIter
 from minpy.io.mnist import MNISTIter
 from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.ndarray_iter import NDArrayIter
 from minpy.io.picture_iterators import (
+    ImageDetRecordIter,
     ImageRecordInt8Iter,
     ImageRecordIter,
     ImageRecordIter_v1,

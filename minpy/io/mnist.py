@@ -15,8 +15,7 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import accessing, open_to_read
-from minpy.io.iterator_options import ITERATOR, arguments, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter, Place, Source
+from minpy.io.mxdata_iter import ITERATOR, Loaded, MXDataIter, Place, Source, arguments, parsed
 from minpy.io.text_files import require_part
 
 __all__ = ["MNISTIter", "read_idx"]

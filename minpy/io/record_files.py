@@ -11,7 +11,7 @@ import numpy
 
 from minpy.core.errors import FileFormatError
 from minpy.files import read_file
-from minpy.recordio.framing import LONGEST, MAGIC, WORDS, RecordSource
+from minpy.recordio.records import LONGEST, MAGIC, WORDS, RecordSource
 
 __all__ = ["RecordFiles", "label_list"]
 

@@ -11,8 +11,7 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import read_file
-from minpy.io.iterator_options import ITERATOR, REQUIRED, arguments, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter, Place, Rounds, Source
+from minpy.io.mxdata_iter import ITERATOR, REQUIRED, Loaded, MXDataIter, Place, Rounds, Source, arguments, parsed
 
 __all__ = ["CSVIter", "LibSVMIter"]
 

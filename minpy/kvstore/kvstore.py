@@ -19,7 +19,7 @@ from minpy.core.errors import (
     describe,
     nearest,
 )
-from minpy.files import accessing, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.kvstore.base import LOCAL, KVStoreBase
 from minpy.namespaces import module_functions
 
@@ -346,8 +346,7 @@ class KVStore(KVStoreBase):
         updater = self._with_states("save_optimizer_states")
         path = checked_path("save_optimizer_states", fname)
         content = updater.get_states(dump_optimizer)
-        with accessing("save_optimizer_states", "write", path):
-            write_whole(path, iter((content,)))
+        write_file("save_optimizer_states", path, [content])
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file, which MXNet may have written.
@@ -367,8 +366,7 @@ class KVStore(KVStoreBase):
         """
         updater = self._with_states("load_optimizer_states")
         path = checked_path("load_optimizer_states", fname)
-        with accessing("load_optimizer_states", "read", path), open_to_read(path) as file:
-            content = file.read()
+        content = read_file("load_optimizer_states", path)
         updater.set_states(content)
 
     def _with_states(self, function: str) -> Any:

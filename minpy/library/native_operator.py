@@ -36,8 +36,7 @@ from minpy.custom.first_order import first_order
 from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.library.call_arguments import Call, Kind, Layout, as_array, readable, require_dtype
 from minpy.library.inference import Inference, plain
-from minpy.library.operator_states import KeptState, State
-from minpy.library.resources import GENERATORS
+from minpy.library.resources import GENERATORS, KeptState, State
 from minpy.library.write_checks import WATCH, Watched, watching
 from minpy.ndarray.ndarray import NDArray
 

@@ -15,7 +15,7 @@ from minpy.module.bucketing_module import BucketingModule
 from minpy.module.module import Module
 from minpy.module.python_module import PythonLossModule, PythonModule
 from minpy.module.sequential_module import SequentialModule
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BaseModule",
@@ -31,5 +31,4 @@ __all__ = [
     "python_module",
     "sequential_module",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -18,11 +18,10 @@ from minpy.model.batch_end import as_list, call_all
 from minpy.model.checkpoint import split_parameters
 from minpy.module.descriptions import check_input_names, check_names_match, parse_descriptions
 from minpy.module.predicting import as_iterator, joined, without_padding
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["BaseModule", "BatchEndParam", "DataBatch", "DataDesc", "DataIter", "Uniform", "metric"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.base_module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 # The names by which programs import these functions from MXNet's module.
 _as_list = as_list

@@ -18,11 +18,10 @@ from minpy.module.base_module import BaseModule, Binding
 from minpy.module.descriptions import check_all_input_names
 from minpy.module.module import Module
 from minpy.name import NameManager
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["BaseModule", "BucketingModule", "Module", "Uniform", "ctx", "load_params"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.bucketing_module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class BucketingModule(BaseModule):

@@ -18,14 +18,13 @@ from minpy.graph.ir import Value, variables
 from minpy.io import DataDesc
 from minpy.module.batch_parts import batch_axis, load_inputs, merged, part_of
 from minpy.module.resuming import go_on_after
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.symbol import Symbol
 from minpy.symbol.binding import infer_known
 from minpy.symbol.context_groups import context_groups, groups_of_each, place_nodes
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "ctx"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.executor_group", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 # How many sets of shapes keep their executors: that of training, of the last batch, and of what is looked at between.
 _KEPT = 3

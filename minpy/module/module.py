@@ -9,7 +9,7 @@ from typing import Any
 from minpy import context as ctx
 from minpy import optimizer as opt
 from minpy.core.errors import ArgumentError, NotReadyError, describe
-from minpy.files import accessing, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
 from minpy.model import load_checkpoint
@@ -24,7 +24,7 @@ from minpy.model.kvstore_updates import (
 from minpy.module.base_module import BaseModule, Binding
 from minpy.module.descriptions import check_all_input_names, parse_descriptions
 from minpy.module.executor_group import DataParallelExecutorGroup
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ndarray import zeros
 from minpy.optimizer.updater import states_with_progress
 from minpy.symbol import Symbol
@@ -42,8 +42,7 @@ __all__ = [
     "opt",
     "zeros",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class Module(BaseModule):
@@ -610,8 +609,7 @@ class Module(BaseModule):
             return
         path = checked_path("save_optimizer_states", fname)
         content = states_with_progress(updater)
-        with accessing("save_optimizer_states", "write", path):
-            write_whole(path, iter((content,)))
+        write_file("save_optimizer_states", path, [content])
 
     def load_optimizer_states(self, fname: Any) -> None:
         """Read the states of the optimizer from a file, which MXNet may have written.
@@ -635,8 +633,7 @@ class Module(BaseModule):
             self._exec_group.rounds_before = self._kvstore._updater.optimizer.num_update
             return
         path = checked_path("load_optimizer_states", fname)
-        with accessing("load_optimizer_states", "read", path), open_to_read(path) as file:
-            content = file.read()
+        content = read_file("load_optimizer_states", path)
         self._updater.set_states(content)
         self._exec_group.rounds_before = self._updater.optimizer.num_update
 

@@ -10,11 +10,10 @@ from minpy.core.errors import ArgumentError, NotReadyError, describe
 from minpy.initializer import Uniform
 from minpy.module.base_module import _OPTIMIZER_PARAMS, BaseModule, Binding
 from minpy.module.descriptions import parse_descriptions
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["BaseModule", "PythonLossModule", "PythonModule", "Uniform"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.python_module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class PythonModule(BaseModule):

@@ -10,11 +10,10 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, NotReadyError, 
 from minpy.initializer import Uniform
 from minpy.io import DataDesc
 from minpy.module.base_module import BaseModule, Binding
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["BaseModule", "SequentialModule", "Uniform"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.module.sequential_module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class SequentialModule(BaseModule):

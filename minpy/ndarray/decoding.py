@@ -1,4 +1,7 @@
-"""Pictures as NDArrays: decoded, read, resized, and with borders; by the names that MXNet's image module uses."""
+"""Pictures as NDArrays: decoded, read, resized, and with borders; by the names that MXNet's image module uses.
+
+Arguments of the functions with an underscore are those of `minpy.image`'s; `name` is accepted and not used.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +12,11 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.array import Array, new_array
-from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.image.borders import with_border
-from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", "imdecode"]
-
-
-_OUT = """
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-    """
-_PICTURE = """
-    flag : {1, 0}
-        Colours, or gray.
-    to_rgb : bool
-        Whether red comes first, or blue.
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-        Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray.
-    """
 
 
 def _answer(image: np.ndarray, out: NDArray | None) -> NDArray:
@@ -66,25 +40,14 @@ def _bytes(name: str, buffer: Any) -> Any:
     return np.ascontiguousarray(raw, np.uint8)
 
 
-@with_shared_texts
-@documented(picture=_PICTURE)
 def _cvimdecode(
     buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return an encoded picture (PNG, JPEG, ...) as an array. It takes OpenCV or Pillow (`pip install pillow`).
+    """Return an encoded picture (PNG, JPEG, ...) as an array; see `minpy.image.imdecode`.
 
-    Parameters
-    ----------
-    buf : NDArray or bytes
-        The picture's bytes.
-    {picture}
-
-    {raises_argument_error}
-        If that is no picture.
-    MissingDependencyError
-        If neither OpenCV nor Pillow is installed.
-
-    {examples}
+    Examples
+    --------
+    >>> from minpy import nd
     >>> bitmap = bytes.fromhex('424d3a000000000000003600000028000000010000000100000001001800'
     ...                        '000000000400000000000000000000000000000000000000ff336600')
     >>> nd._internal._cvimdecode(bitmap).asnumpy()
@@ -93,25 +56,10 @@ def _cvimdecode(
     return _answer(pictures.decode(_bytes("imdecode", buf), int(flag), to_rgb), out)
 
 
-@documented(picture=_PICTURE)
 def _cvimread(
     filename: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return a picture that is read from a file, as `_cvimdecode` does.
-
-    Parameters
-    ----------
-    filename : str or path
-    {picture}
-
-    Raises
-    ------
-    FileMissingError
-        If there is no such file.
-    ArgumentError
-        If it holds no picture.
-    MissingDependencyError
-        If neither OpenCV nor Pillow is installed.
+    """Return a picture that is read from a file; see `minpy.image.imread`.
 
     Examples
     --------
@@ -124,35 +72,20 @@ def _cvimread(
     return _answer(pictures.read(filename, int(flag), to_rgb), out)
 
 
-@with_shared_texts
-@documented(out=_OUT)
 def _cvimresize(
     src: Any, w: int, h: int, interp: int = 1, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return an image in another size, as by `nd.image.resize`.
+    """Return an image in another size; see `minpy.image.imresize`.
 
-    Parameters
-    ----------
-    src : NDArray
-        Of shape (height, width, channels).
-    w, h : int
-        The new width and height.
-    interp : {0, 1, 2, 3, 4}
-        Nearest pixel; bilinear; bicubic; means over areas; Lanczos.
-    {out}
-        Of the image's dtype and shape (h, w, channels).
-
-    {raises_argument_error}
-        For another shape or interpolation, or a size that is not positive.
-
-    {examples}
+    Examples
+    --------
+    >>> from minpy import nd
     >>> nd._internal._cvimresize(nd.array([[[0], [4]]]), w=4, h=1).asnumpy().ravel()
     array([0., 1., 3., 4.], dtype=float32)
     """
     return _answer(pictures.resize(_raw(src), w, h, interp), out)
 
 
-@documented(out=_OUT)
 def _cvcopyMakeBorder(
     src: Any,
     top: int,
@@ -165,28 +98,7 @@ def _cvcopyMakeBorder(
     out: NDArray | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Return an image with a border around it.
-
-    Parameters
-    ----------
-    src : NDArray
-        Of shape (height, width, channels).
-    top, bot, left, right : int
-        The widths of the border.
-    type : {0, 1, 2, 3, 4}
-        What it is filled with: numbers, the pixel at the edge, the image mirrored, repeated, or mirrored but for the
-        pixels at the edge.
-    value : float
-        The number, for all channels.
-    values : sequence of float
-        The numbers of the channels, in place of `value`; 0 for those that have none.
-    {out}
-        Of the image's dtype and shape (top + height + bot, left + width + right, channels).
-
-    Raises
-    ------
-    ShapeError, ArgumentError
-        For another shape, negative widths, or another type.
+    """Return an image with a border around it; see `minpy.image.copyMakeBorder`.
 
     Examples
     --------
@@ -199,7 +111,6 @@ def _cvcopyMakeBorder(
     return _answer(with_border(raw, top, bot, left, right, int(type), numbers), out)
 
 
-@with_shared_texts
 def imdecode(
     str_img: bytes,
     clip_rect: tuple[int, int, int, int] = (0, 0, 0, 0),
@@ -225,15 +136,21 @@ def imdecode(
     mean : NDArray, optional
         What is subtracted.
 
-    {returns_array}
+    Returns
+    -------
+    NDArray
         `out`, or an array of dtype float32 and shape (channels, height, width).
 
-    {raises_argument_error}
+    Raises
+    ------
+    ArgumentError
         If that is no picture.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 
-    {examples}
+    Examples
+    --------
+    >>> from minpy import nd
     >>> bitmap = bytes.fromhex('424d3a000000000000003600000028000000010000000100000001001800'
     ...                        '000000000400000000000000000000000000000000000000ff336600')
     >>> nd.imdecode(bitmap).asnumpy().ravel()

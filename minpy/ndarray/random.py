@@ -19,7 +19,7 @@ from minpy.core.errors import ArgumentError
 from minpy.core.followed import holds_followed, is_followed
 from minpy.core.signatures import REQUIRED as _REQUIRED
 from minpy.core.signatures import Attribute, Signature, bind
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers
@@ -46,8 +46,7 @@ __all__ = [
     "uniform",
     "uniform_like",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.nd.random", "name", __all__)
+__dir__, __getattr__ = module_functions("minpy.nd.random", __all__)
 
 _OPTIONS = """
     ctx : Context, optional

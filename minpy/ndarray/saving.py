@@ -22,7 +22,7 @@ from minpy.core.errors import (
     describe,
 )
 from minpy.core.numpy_semantics import is_np_shape
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_file
 from minpy.ndarray.array_files import DENSE, FILE_MAGIC, VERSION_2, VERSION_3, Reader, read_array, read_arrays
 from minpy.ndarray.ndarray import NDArray
 
@@ -68,10 +68,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     """
     path = checked_path("nd.save", fname)
     arrays, names = _entries(data)
-    try:
-        write_whole(path, _chunks(arrays, names))
-    except OSError as error:
-        raise access_error("nd.save", "write", path, error) from error
+    write_file("nd.save", path, _chunks(arrays, names))
 
 
 def _entries(data: Any) -> tuple[list[NDArray], list[bytes]]:

@@ -34,12 +34,11 @@ from minpy.core.exchanging import Exchange
 from minpy.dispatch import policy as policies
 from minpy.dispatch.primitive_selector import PrimitiveSelector
 from minpy.dispatch.registry import Registry
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.numpy.array_class import ndarray
 
 __all__ = ["NUMPY", "RANDOM", "Module", "NameInjector"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.numpy.mocking", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 # Signs that are functions of the namespace, too, as policies count them.
 _SIGNS = {

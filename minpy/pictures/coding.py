@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, FileMissingError, ShapeError, describe
-from minpy.files import access_error, checked_path, open_to_read
+from minpy.files import checked_path, read_file
 from minpy.pictures import through_opencv, through_pillow
 from minpy.pictures.libraries import opencv, require_any
 
@@ -129,12 +129,9 @@ def read(path: Any, flag: int = 1, to_rgb: bool = True, *, rotate: bool = False,
     """
     path = checked_path(name, path)
     try:
-        with open_to_read(path) as file:
-            data = file.read()
-    except FileNotFoundError as error:
+        data = read_file(name, path)
+    except FileMissingError as error:
         raise FileMissingError(f"{name}: there is no file {path!r}.") from error
-    except OSError as error:
-        raise access_error(name, "read", path, error) from error
     return decode(data, flag, to_rgb, rotate=rotate, name=f"{name} of {path!r}")
 
 

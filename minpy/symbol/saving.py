@@ -28,7 +28,7 @@ from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.operator import Operator
 from minpy.core.signatures import Attribute
 from minpy.custom.prop_operator import PropOperator
-from minpy.files import accessing, checked_path, open_to_read, write_whole
+from minpy.files import checked_path, read_file, write_file
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
 from minpy.symbol.legacy_operators import ObjectProp
@@ -70,8 +70,7 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
     """
     path = checked_path("sym.save", fname)
     content = tojson(self, remove_amp_cast, for_mxnet).encode()
-    with accessing("sym.save", "write", path):
-        write_whole(path, iter([content]))
+    write_file("sym.save", path, [content])
 
 
 @method
@@ -393,8 +392,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
     minpy.core.errors.FileMissingError: sym.load: cannot read 'no-such-symbol.json': No such file or directory.
     """
     path = checked_path("sym.load", fname)
-    with accessing("sym.load", "read", path), open_to_read(path) as file:
-        content = file.read()
+    content = read_file("sym.load", path)
     return Reader(f"sym.load: {path!r}").read(content)
 
 

@@ -10,7 +10,6 @@ from minpy.test_utils import brought
 from minpy.test_utils.comparing import *
 from minpy.test_utils.consistency import *
 from minpy.test_utils.defaults import *
-from minpy.test_utils.downloading import *
 from minpy.test_utils.dummy_data import *
 from minpy.test_utils.random_arrays import *
 from minpy.test_utils.statistics import *

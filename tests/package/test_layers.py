@@ -18,7 +18,7 @@ LAYERS = [
     ["minpy.absent", "minpy.importing", "minpy.late", "minpy.version"],
     ["minpy.core*"],
     ["minpy.namespaces"],
-    ["minpy.base", "minpy.caches", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
+    ["minpy.base", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
     ["minpy.numpy_table*", "minpy.pictures*"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.graph.ir"],

@@ -9,7 +9,7 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy.core.errors import FileFormatError, MXNetError, describe, nearest
-from minpy.files import accessing, checked_path, open_to_read, write_whole
+from minpy.files import accessing, checked_path, open_to_read, write_file
 from minpy.gluon.block.optimization_steps import Step
 from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.parameter_loading import Options, filled, read_file
@@ -141,8 +141,7 @@ def save_model(block: Any, prefix: str) -> None:
     text = json.dumps({_key(block, 0): _described(block)[0]})
     save_parameters(block, f"{prefix}-model.params", False)
     path = checked_path("Block.save", f"{prefix}-model.json")
-    with accessing("Block.save", "write", path):
-        write_whole(path, iter([text.encode()]))
+    write_file("Block.save", path, [text.encode()])
 
 
 def load_model(block: Any, prefix: str) -> None:

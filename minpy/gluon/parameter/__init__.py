@@ -4,8 +4,7 @@ from minpy.gluon.parameter.constant import Constant
 from minpy.gluon.parameter.messages import DeferredInitializationError
 from minpy.gluon.parameter.parameter import Parameter, tensor_types
 from minpy.gluon.parameter.parameter_dict import ParameterDict
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter", "ParameterDict", "tensor_types"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.parameter", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -12,7 +12,7 @@ from typing import Any
 from minpy.core.errors import MXNetError
 from minpy.files import access_error, checked_path
 from minpy.libinfo import find_include_path
-from minpy.library.building.cache import VARIABLE, Cache, default_root, temporary_root
+from minpy.library.building.cache import CACHE_VARIABLE, Cache, default_root, temporary_root
 from minpy.library.building.compilers import checked_flags
 from minpy.library.building.recipe import Recipe, checked_name, checked_sources, default_name
 from minpy.library.loading import Library, load
@@ -132,7 +132,7 @@ def _in_cache(recipe: Recipe, build_dir: Any, verbose: bool) -> str:
         warnings.warn(
             f"library.compile: nothing can be kept in {root} ({error.strerror or error}): {recipe.name} is built in a "
             "temporary folder, and will be built again next time. Set the environment variable "
-            f"{VARIABLE} to a folder that can be written, or give build_dir.",
+            f"{CACHE_VARIABLE} to a folder that can be written, or give build_dir.",
             stacklevel=3,
         )
     return _kept(Cache(temporary_root(), bounded=False), recipe, verbose)

@@ -22,11 +22,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from minpy.caches import VARIABLE, cache_folder
-from minpy.files import write_whole
+from minpy.files import CACHE_VARIABLE, cache_folder, write_whole
 from minpy.library.building.compilers import SUFFIX
 
-__all__ = ["LIMIT", "VARIABLE", "Cache", "default_root", "digest", "temporary_root"]
+__all__ = ["CACHE_VARIABLE", "LIMIT", "Cache", "default_root", "digest", "temporary_root"]
 
 # How many bytes of libraries a cache keeps; those that were not used for longest go first.
 LIMIT = 256 * 2**20

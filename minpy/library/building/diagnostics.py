@@ -43,16 +43,12 @@ _ADVICE = (
         'After #include "lib_api.h", the names in it are reached by: using namespace mxnet::ext;',
     ),
     (
-        r"error: ['‘]?\w+['’]?(?: file not found|: No such file or directory)",
+        r"error: ['‘]?\w+['’]?(?: file not found|: No such file or directory)|(?:cannot find|library) (?:-l|')stdc\+\+",
         "The compiler's C++ library is not installed: libstdc++-dev (Debian), libstdc++-devel (Fedora).",
     ),
     (
         r"error: ['‘]?[^\s'’]+['’]?(?: file not found|: No such file or directory)",
         "A header is not found: extra_flags=['-Ifolder'] says where to look for it.",
-    ),
-    (
-        r"cannot find -lstdc\+\+|unable to find library -lstdc\+\+|library 'stdc\+\+' not found",
-        "The compiler's C++ library is not installed: libstdc++-dev (Debian), libstdc++-devel (Fedora).",
     ),
     (
         r"cannot find -l|unable to find library|library not found for|library '[^']*' not found",

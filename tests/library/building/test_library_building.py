@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native.building import compiler as real_compiler
 
-from minpy import caches
+from minpy import files
 from minpy.core.errors import (
     ArgumentError,
     BuildError,
@@ -362,7 +362,7 @@ class TestFolders:
         monkeypatch.setenv("HOME", "/home/me")
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(caches, "sys", SimpleNamespace(platform=platform))
+        monkeypatch.setattr(files, "sys", SimpleNamespace(platform=platform))
         assert cache.default_root() == expected
 
     def test_a_folder_of_ones_own(self, fake, tmp_path, own_cache, monkeypatch):

@@ -16,8 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from minpy.caches import cache_folder
-from minpy.files import open_to_read
+from minpy.files import cache_folder, open_to_read
 
 __all__ = ["LIMIT", "Entry", "Store", "digest"]
 

@@ -14,7 +14,7 @@ from minpy.contrib.text.utils import count_tokens_from_str
 from minpy.contrib.text.vocab import Vocabulary
 from minpy.core.errors import ArgumentValueError, FileFormatError, OutOfRangeError, describe
 from minpy.core.families import with_defaults
-from minpy.files import accessing, open_to_read
+from minpy.files import read_file
 from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 from minpy.namespaces import module_functions
 
@@ -76,12 +76,7 @@ class _WikiText(_LanguageModelDataset):
         origin = f"{self._name} by Merity and others"
         path = file_of(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
         inside = f"{self._folder}/{filename}"
-        with accessing(self._name, "read", path):
-            if path.endswith(".zip"):
-                content = _from_archive(path, inside)
-            else:
-                with open_to_read(path) as file:
-                    content = file.read()
+        content = _from_archive(path, inside) if path.endswith(".zip") else read_file(self._name, path)
         self._data, self._label = self._read_batch(content, path)
 
     def _read_batch(self, content: bytes, path: str) -> tuple[nd.NDArray, nd.NDArray]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import accessing, open_to_read
+from minpy.files import accessing, read_file
 from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 
 __all__ = ["CIFAR10", "CIFAR100"]
@@ -73,7 +73,9 @@ class CIFAR10(_DownloadedDataset):
         path = file_of(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
         length = self._label_bytes + _PIXELS
         packed = path.endswith(".gz")
-        content = _from_archive(path, f"{self._folder}/{filename}", _MOST * length) if packed else _content(path)
+        content = (
+            _from_archive(path, f"{self._folder}/{filename}", _MOST * length) if packed else read_file("CIFAR10", path)
+        )
         if not content or len(content) % length:
             raise FileFormatError(
                 f"{self._name}: {filename} of {path!r} has {len(content)} bytes; expected a multiple of {length}, "
@@ -135,12 +137,6 @@ class CIFAR100(CIFAR10):
 
     def _files(self) -> list[str]:
         return ["train.bin" if self._train else "test.bin"]
-
-
-def _content(path: str) -> bytes:
-    with accessing("CIFAR10", "read", path), open_to_read(path) as file:
-        content: bytes = file.read()
-    return content
 
 
 def _from_archive(path: str, name: str, limit: int) -> bytes:
