@@ -128,7 +128,9 @@ def _multibox_prior_shape(
 # -- targets -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"), zero="all")
+@operator(
+    name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"), zero="all", dtypes=with_followers
+)
 def multibox_target(
     anchor: np.ndarray,
     label: np.ndarray,
@@ -334,9 +336,6 @@ def _check_targets(anchor: Any, label: Any, cls_pred: Any) -> None:
             f"MultiBoxTarget: anchor {anchor}, label {label} and cls_pred {cls_pred}; expected (1, n, 4), "
             "(batch, m, 5 or more) and (batch, classes + 1, n)."
         )
-
-
-multibox_target.def_infer_type(with_followers)
 
 
 @multibox_target.def_infer_shape

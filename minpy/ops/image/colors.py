@@ -300,7 +300,7 @@ def _lit(name: str, data: np.ndarray, alpha: Any) -> np.ndarray:
     return _saturated(real + (_LIGHTING @ np.asarray(alpha, np.float64)).astype(real.dtype), data.dtype)
 
 
-@operator(name="_image_adjust_lighting")
+@operator(name="_image_adjust_lighting", grad=lambda ans, data: lambda g: g)
 def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray:
     """Return an image with a colour added to all pixels, along the directions in which the colours of photos vary.
 
@@ -334,11 +334,10 @@ def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray
     return _lit("adjust_lighting", data, alpha)
 
 
-adjust_lighting.def_grad(lambda ans, data: lambda g: g)
 _infer(adjust_lighting, "adjust_lighting")
 
 
-@operator(name="_image_random_lighting", random=True)
+@operator(name="_image_random_lighting", random=True, grad=lambda ans, data: lambda g: g)
 def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     """Return an image lit as by `adjust_lighting`, by chance.
 
@@ -363,5 +362,4 @@ def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     return _lit("random_lighting", data, generator().standard_normal(3) * alpha_std)
 
 
-random_lighting.def_grad(lambda ans, data: lambda g: g)
 _infer(random_lighting, "random_lighting")

@@ -38,7 +38,12 @@ def require_numbers(name: str, data: np.ndarray) -> None:
 # -- tensors -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_image_to_tensor")
+@operator(
+    name="_image_to_tensor",
+    grad=lambda ans, data: lambda g: (np.moveaxis(g, -3, -1) / 255).astype(data.dtype),
+    shape_only=(0,),
+    dtypes=lambda inputs, outputs: (inputs, [np.dtype(np.float32)]),
+)
 def to_tensor(data: np.ndarray) -> np.ndarray:
     """Return images with values from 0 to 255 as tensors with values from 0 to 1, channels first.
 
@@ -74,10 +79,6 @@ def _to_tensor_in_place(data: np.ndarray) -> np.ndarray:
     return tensor
 
 
-to_tensor.def_grad(lambda ans, data: lambda g: (np.moveaxis(g, -3, -1) / 255).astype(data.dtype))
-to_tensor.keep_shape_only(0)
-
-
 @to_tensor.def_infer_shape
 def _to_tensor_shapes(inputs: Any, outputs: Any) -> Any:
     [data], [tensor] = inputs, outputs
@@ -89,12 +90,10 @@ def _to_tensor_shapes(inputs: Any, outputs: Any) -> Any:
     return [data], [(*data[:-3], data[-1], *data[-3:-1])]
 
 
-to_tensor.def_infer_type(lambda inputs, outputs: (inputs, [np.dtype(np.float32)]))
-
 _NO_MEAN, _NO_STD = (0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0)
 
 
-@operator(name="_image_normalize")
+@operator(name="_image_normalize", grad=lambda ans, data, *, std: lambda g: g / _by_channel("std", std, _NO_STD, data))
 def normalize(data: np.ndarray, *, mean: tuple[float, ...] = _NO_MEAN, std: tuple[float, ...] = _NO_STD) -> np.ndarray:
     """Return tensors less a mean, divided by a standard deviation: one of each for every channel.
 
@@ -155,7 +154,6 @@ def _by_channel(name: str, values: Any, default: tuple[float, ...], data: Any) -
     return np.array(values, dtype).reshape(-1, 1, 1)
 
 
-normalize.def_grad(lambda ans, data, *, std: lambda g: g / _by_channel("std", std, _NO_STD, data))
 normalize.keep_shape_only(0)
 normalize.def_infer_type(same_dtype)
 
@@ -171,7 +169,7 @@ def _normalize_shapes(inputs: Any, outputs: Any) -> Any:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_image_crop")
+@operator(name="_image_crop", shape_only=(0,), dtypes=same_dtype)
 def crop(data: np.ndarray, *, x: int, y: int, width: int, height: int) -> np.ndarray:
     """Return a rectangle cut out of images.
 
@@ -213,10 +211,6 @@ def _rectangle(shape: tuple[int, ...], x: int, y: int, width: int, height: int) 
 def _crop_gradient(ans: Any, data: Any, *, x: int, y: int, width: int, height: int) -> Any:
     shape = np.shape(data)
     return lambda g: unindex(g, key=_rectangle(shape, x, y, width, height), shape=shape)
-
-
-crop.keep_shape_only(0)
-crop.def_infer_type(same_dtype)
 
 
 @crop.def_infer_shape

@@ -31,6 +31,9 @@ _NEVER = -1e30
         "data_lengths": lambda attributes: bool(attributes.get("use_data_lengths", False)),
         "label_lengths": lambda attributes: bool(attributes.get("use_label_lengths", False)),
     },
+    dtypes=with_followers,
+    saved_outputs=lambda attributes: 2,
+    category="loss",
 )
 def ctc_loss(
     data: np.ndarray,
@@ -293,8 +296,3 @@ def _ctc_shapes(inputs: Any, outputs: Any) -> Any:
     data, label = (data[0], batch, data[2]), (batch, label[1])
     vector = merge_shapes((batch,), None)
     return [data, label, *[vector] * (len(inputs) - 2)], [vector]
-
-
-ctc_loss.def_infer_type(with_followers)
-ctc_loss.saved_outputs = lambda attributes: 2
-ctc_loss.category = "loss"

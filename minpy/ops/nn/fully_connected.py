@@ -39,6 +39,8 @@ def _affine(rows: Any, weight: Any, bias: Any) -> Any:
     name="FullyConnected",
     optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)},
     kernel={"_product": linear},
+    category="product",
+    caption=lambda attributes: str(attributes["num_hidden"]),
 )
 def fully_connected(
     data: np.ndarray,
@@ -206,7 +208,3 @@ def _fully_connected_shapes(inputs: Any, outputs: Any, *, num_hidden: int, flatt
         width = product(data[1:]) if flatten else data[-1]
         weight = (num_hidden, merge_lengths(weight[1], width))
     return [data, weight, *[(num_hidden,)] * len(bias)], [result]
-
-
-fully_connected.category = "product"
-fully_connected.caption = lambda attributes: str(attributes["num_hidden"])

@@ -52,6 +52,10 @@ def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
     },
     random=True,
     kernel={"_computed": _by_kernel},
+    zero=(4,),
+    may_alias=False,
+    category="product",
+    caption=lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}",
 )
 def rnn(
     data: np.ndarray,
@@ -325,10 +329,6 @@ def _with_lengths(parts: tuple[Any, ...], mode: str, state_cell: Any) -> tuple[A
     return (*parts[:3], np.zeros(np.shape(state_cell), state_cell.dtype))
 
 
-rnn.def_grad_zero(4)
-rnn.may_alias = False
-
-
 @rnn.def_infer_shape
 def _rnn_shapes(
     inputs: Any,
@@ -413,7 +413,3 @@ def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     if unknown and outputs[0] != (UNKNOWN,) and rest >= 0 and rest % len(unknown) == 0:
         inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
     return inputs, outputs
-
-
-rnn.category = "product"
-rnn.caption = lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}"

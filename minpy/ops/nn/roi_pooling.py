@@ -127,7 +127,7 @@ def pick_flat(data: Any, places: Any) -> Any:
     return np.where(places < 0, data.dtype.type(0), data.reshape(-1)[places])
 
 
-@operator(name="_place_flat", public=False, zero=(1,))
+@operator(name="_place_flat", public=False, zero=(1,), grad=lambda ans, values, places: lambda h: pick_flat(h, places))
 def place_flat(values: Any, places: Any, *, shape: Ints) -> Any:
     """Return the transpose of `pick_flat`: zeros of `shape`, with each value added at its place."""
     size = math.prod(shape)
@@ -137,7 +137,6 @@ def place_flat(values: Any, places: Any, *, shape: Ints) -> Any:
 
 
 pick_flat.def_grad(lambda ans, data, places: lambda g: place_flat(g, places, shape=np.shape(data)), argnum=0)
-place_flat.def_grad(lambda ans, values, places: lambda h: pick_flat(h, places), argnum=0)
 
 
 @operator(name="ROIPooling", visible_outputs=1, zero=(1,), shape_only=(0,), category="pooling")

@@ -275,7 +275,7 @@ multi_mp_lamb_update = MultiUpdate(
 # -- LARS --------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="multi_lars")
+@operator(name="multi_lars", zero="all", shapes=same_shape, dtypes=same_dtype)
 def multi_lars(
     lrs: np.ndarray,
     weights_sum_sq: np.ndarray,
@@ -321,8 +321,3 @@ def multi_lars(
     is_scaled = np.logical_and(weights > 0, grads > 0)
     divisor = np.where(is_scaled, grads * rescale_grad + wds * weights + eps, 1)
     return np.where(is_scaled, lrs * eta * weights / divisor, lrs).astype(lrs.dtype)
-
-
-multi_lars.def_grad_zero()
-multi_lars.def_infer_shape(same_shape)
-multi_lars.def_infer_type(same_dtype)

@@ -204,7 +204,7 @@ SAMPLERS: dict[str, Operator] = {
 }
 
 
-@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all")
+@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all", shapes=_of_attribute)
 def randint(
     *, low: int, high: int, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: str = "None"
 ) -> np.ndarray:
@@ -236,7 +236,6 @@ def randint(
     return draw_integers(low, high, shape, dtype)
 
 
-randint.def_infer_shape(_of_attribute)
 randint.def_infer_type(_dtype_or("int32"))
 
 for _made in (*SAMPLERS.values(), randint):

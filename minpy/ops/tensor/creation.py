@@ -162,7 +162,7 @@ def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", 
     return np.full(shape, np.asarray(value).astype(_dtype("_full", dtype)))
 
 
-@operator(name="_zeros_without_dtype")
+@operator(name="_zeros_without_dtype", dtypes=lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))
 @documented(made=_MADE)
 def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: Any = -1) -> np.ndarray:
     """Return zeros whose dtype inference may find.
@@ -326,7 +326,6 @@ for _made in (zeros, ones, full, zeros_without_dtype):
     _made.def_infer_shape(_shape_of_attribute)
 for _made in (zeros, ones, full, arange, linspace, eye):
     _made.def_infer_type(dtype_attribute("float32"))
-zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))
 
 for _made in (zeros, ones, full, zeros_without_dtype, arange, linspace, eye):
     _made.completed = partial(fill_in, _made)

@@ -210,7 +210,7 @@ def _output_names(attributes: dict[str, Any]) -> list[str]:
     return ["output"] if count == 1 else list(numbered(count))
 
 
-@operator(name="_split_v2", outputs=_output_names)
+@operator(name="_split_v2", outputs=_output_names, grad=_split_v2_gradient)
 def split_at(
     data: np.ndarray, *, indices: tuple[int, ...] = (), axis: int = 1, squeeze_axis: bool = False, sections: int = 0
 ) -> Any:
@@ -246,9 +246,6 @@ def split_at(
 @split_at.def_kernel
 def _split_at_kernel(data: Any, *, indices: Any, axis: int, squeeze_axis: bool, sections: int) -> Any:
     return split_v2.forward(data, indices_or_sections=_cuts(indices, sections), axis=axis, squeeze_axis=squeeze_axis)
-
-
-split_at.def_grad(_split_v2_gradient)
 
 
 @split_at.def_infer_shape
