@@ -10,8 +10,8 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.image.geometry import require_image, require_numbers
-from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype, same_shape
+from minpy.ops.image.geometry import infer_like_image, require_image, require_numbers
+from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 
@@ -198,20 +198,7 @@ def _define_change(kind: str) -> Operator:
 
 
 def _infer(made: Operator, name: str, *drawn: tuple[int, ...]) -> Operator:
-    """Define inference for an operator that keeps an image's shape, and answers with the numbers that it drew."""
-
-    @made.def_infer_shape
-    def shapes(inputs: Any, outputs: Any) -> Any:
-        inputs, found = same_shape(inputs, outputs[:1])
-        if inputs[0] is not None:
-            _require_colors(name, inputs[0])
-        return inputs, [*found, *drawn][: len(outputs)]
-
-    @made.def_infer_type
-    def dtypes(inputs: Any, outputs: Any) -> Any:
-        inputs, found = same_dtype(inputs, outputs[:1])
-        return inputs, [*found, np.dtype(np.float64)][: len(outputs)]
-
+    infer_like_image(made, lambda shape: _require_colors(name, shape), np.float64, *drawn)
     return made
 
 
