@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from minpy.core.docstrings import documented
+from minpy.core.docstrings import Documented, documented
 
 __all__ = ["binary_doc", "unary_doc", "with_shared_texts"]
 
@@ -128,7 +125,7 @@ def binary_doc(name: str, sentence: str, lhs: str, rhs: str, result: str, notes:
     return _BINARY.format(name=name, sentence=sentence, notes=notes, lhs=lhs, rhs=rhs, result=_array_text(result))
 
 
-def with_shared_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_shared_texts(function: Documented) -> Documented:
     """Fill the docstring of an operator with the texts that it shares with others."""
     docstring = function.__doc__ or ""
     return documented(**{name: text for name, text in _SHARED.items() if f"{{{name}}}" in docstring})(function)
