@@ -183,12 +183,7 @@ def centers(corners: Sequence[Any]) -> list[Any]:
 def moves_between(anchors: Sequence[Any], boxes: Sequence[Any]) -> list[Any]:
     """Return how anchors, given by their centers, have to be moved and scaled to become boxes."""
     x, y, width, height = anchors
-    return [
-        (boxes[0] - x) / width,
-        (boxes[1] - y) / height,
-        np.log(boxes[2] / width),
-        np.log(boxes[3] / height),
-    ]
+    return [(boxes[0] - x) / width, (boxes[1] - y) / height, np.log(boxes[2] / width), np.log(boxes[3] / height)]
 
 
 def moved_corners(anchors: Sequence[Any], moves: Sequence[Any]) -> list[Any]:

@@ -206,10 +206,8 @@ def _product_shapes(name: str, inputs: Any, outputs: Any, *, transpose_a: bool, 
         raise ShapeError("expected matrices in the last two axes, (..., n, m).")
     axis = _rows_axis(name, axis, ndim)
     A, B, *results = (_swapped(with_axes(stated, ndim), axis) for stated in (*inputs, *outputs))
-    result = results[0]
-    for stated in results[1:]:
-        result = merge_shapes(result, stated) or ()
-    lead = merge_shapes(merge_shapes(A[:-2], B[:-2]), result[:-2]) or ()
+    result = merge_shapes(*results) or ()
+    lead = merge_shapes(A[:-2], B[:-2], result[:-2]) or ()
     rows, inner = A[:-3:-1] if transpose_a else A[-2:]
     other, columns = B[:-3:-1] if transpose_b else B[-2:]
     rows, inner, columns = (

@@ -38,10 +38,6 @@ def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
     return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
 
 
-def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
-    return run(*call, masks)
-
-
 @operator(
     name="RNN",
     visible_outputs=_visible,
@@ -51,7 +47,8 @@ def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
-    kernel={"_computed": _by_kernel},
+    kernel={"_computed": lambda call, masks: run(*call, masks)},
+    draws=lambda attributes: float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False,
     zero=(4,),
     may_alias=False,
     category="product",
@@ -163,7 +160,8 @@ def rnn(
     )
     masks = _masks(call, p if training else 0.0)
     result, last, last_cell, reserve = _computed(call, masks)
-    return _answers(data.dtype, result, last, last_cell, masks, reserve)
+    seen = [result, last] if last_cell is None else [result, last, last_cell]
+    return (*(value.astype(data.dtype, copy=False) for value in seen), masks, reserve)  # the last two: for the way back
 
 
 def _layers(
@@ -271,12 +269,6 @@ def _masks(call: Call, p: float) -> np.ndarray:
     return drawn_masks((layers.count - 1, steps, batch, width), call.data.dtype, p)
 
 
-def _answers(dtype: Any, result: Any, last: Any, last_cell: Any, masks: Any, reserve: Any) -> tuple[Any, ...]:
-    """Return the answer's parts: those that callers see in their dtype, then those for the way back."""
-    seen = [result, last] if last_cell is None else [result, last, last_cell]
-    return (*(value.astype(dtype, copy=False) for value in seen), masks, reserve)
-
-
 def _upstream(call: Call, g: Any) -> tuple[Any, Any, Any]:
     """Return the upstream gradients of outputs, states and cells, in the dtype to compute in."""
     dtype = call.data.dtype
@@ -364,14 +356,6 @@ def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
     shared, outputs = same_dtype(inputs[:count], outputs)
     rest = [shared[0] if known is None else known for known in inputs[count:]]
     return [*shared, *rest], outputs
-
-
-def _draws(attributes: dict[str, Any]) -> bool:
-    """Tell whether a call drops outputs."""
-    return float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False
-
-
-rnn.draws = _draws
 
 
 @operator(name="_rnn_param_concat", dtypes=promoted)

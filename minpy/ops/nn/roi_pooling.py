@@ -52,11 +52,6 @@ def _bins(starts: np.ndarray, ends: np.ndarray, count: int, length: int) -> tupl
     return np.clip(first, 0, length).astype(np.intp), np.clip(last, 0, length).astype(np.intp)
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """Return whole numbers, halves away from zero."""
-    return np.copysign(np.floor(np.abs(values) + values.dtype.type(0.5)), values)
-
-
 def _levels(lengths: np.ndarray) -> np.ndarray:
     """Return the logarithms of the largest powers of two that fit; those of 0 are 0."""
     return np.frexp(np.maximum(lengths, 1).astype(float))[1] - 1
@@ -75,7 +70,8 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
     tall, wide = grid
     working = np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
     boxes = rois.astype(working)
-    corners = _rounded(boxes[:, 1:] * working.type(spatial_scale))
+    scaled = boxes[:, 1:] * working.type(spatial_scale)
+    corners = np.copysign(np.floor(np.abs(scaled) + working.type(0.5)), scaled)  # halves are rounded away from zero
     images = boxes[:, 0].astype(np.intp)
     top, bottom = _bins(corners[:, 1], corners[:, 3], tall, height)
     left, right = _bins(corners[:, 0], corners[:, 2], wide, width)

@@ -182,9 +182,7 @@ def _sample(name: str) -> Operator:
 
     def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
         inner = () if shape is None else as_shape(shape)
-        outer = None
-        for stated in inputs:
-            outer = merge_shapes(outer, stated)
+        outer = merge_shapes(*inputs)
         if outputs[0] is not None:
             outer = merge_shapes(outer, outputs[0][: len(outputs[0]) - len(inner)])
         return [outer] * len(inputs), [None if outer is None else (*outer, *inner)]

@@ -89,9 +89,7 @@ def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squ
     if data is None and ndim is None:
         return inputs, outputs
     axis = one_axis("split", axis, len(data) if data is not None else int(ndim or 0) + squeeze_axis)
-    part = None
-    for shape in outputs:
-        part = merge_shapes(part, shape)
+    part = merge_shapes(*outputs)
     if part is not None:
         lengths = (1 if squeeze_axis else part[axis],)
         whole = (*part[:axis], *lengths, *part[axis + (not squeeze_axis) :])
@@ -204,13 +202,11 @@ def _cuts(indices: Any, sections: int) -> int | tuple[int, ...]:
     return indices[1:]
 
 
-def _output_names(attributes: dict[str, Any]) -> list[str]:
-    cuts = _cuts(attributes.get("indices", ()), attributes.get("sections", 0))
-    count = cuts if isinstance(cuts, int) else len(cuts) + 1
-    return ["output"] if count == 1 else list(numbered(count))
-
-
-@operator(name="_split_v2", outputs=_output_names, grad=_split_v2_gradient)
+@operator(
+    name="_split_v2",
+    outputs=lambda attributes: _part_names(_cuts(attributes.get("indices", ()), attributes.get("sections", 0))),
+    grad=_split_v2_gradient,
+)
 def split_at(
     data: np.ndarray, *, indices: tuple[int, ...] = (), axis: int = 1, squeeze_axis: bool = False, sections: int = 0
 ) -> Any:
