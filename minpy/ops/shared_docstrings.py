@@ -34,6 +34,13 @@ _SHARED = {
         ------
         ShapeError
             If the shapes do not fit.""",
+    "raises_unless_factorable": """
+        Raises
+        ------
+        ShapeError
+            If the matrices are not square.
+        DTypeError
+            If `A` does not hold float32 or float64 numbers.""",
     "raises_argument_error": """
         Raises
         ------
