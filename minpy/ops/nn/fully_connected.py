@@ -134,18 +134,9 @@ def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidd
 def _weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: dot(np.transpose(g), data)
+        return lambda g: dot(g.T, data)
     rows = _flat_rows(shape, flatten)
     return lambda g: dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
-
-
-@fully_connected.def_grad_kernel(argnum=1)
-def _raw_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
-    shape = data.shape
-    if len(shape) == 2:
-        return lambda g: matrix_product(g.T, data)
-    rows = _flat_rows(shape, flatten)
-    return lambda g: matrix_product(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
 
 
 @fully_connected.def_grad_into(argnum=1)
