@@ -22,48 +22,14 @@ from minpy.numpy.array_class import ndarray
 from minpy.numpy.reparametrised import INTEGERS, followed_draw
 from minpy.ops.random.generator import generator, seed
 
-_DISTRIBUTIONS = [
-    "beta",
-    "binomial",
-    "chisquare",
-    "choice",
-    "dirichlet",
-    "exponential",
-    "f",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "hypergeometric",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "logseries",
-    "multinomial",
-    "multivariate_normal",
-    "negative_binomial",
-    "noncentral_chisquare",
-    "noncentral_f",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "random",
-    "rayleigh",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "standard_t",
-    "triangular",
-    "uniform",
-    "vonmises",
-    "wald",
-    "weibull",
-    "zipf",
-]
+_DISTRIBUTIONS = """
+    beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace logistic
+    lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal
+    pareto permutation poisson power random rayleigh standard_cauchy standard_exponential standard_gamma
+    standard_normal standard_t triangular uniform vonmises wald weibull zipf
+"""
 
-__all__ = [*_DISTRIBUTIONS, "rand", "randint", "randn", "random_sample", "seed", "shuffle"]
+__all__ = [*_DISTRIBUTIONS.split(), "rand", "randint", "randn", "random_sample", "seed", "shuffle"]
 __dir__ = listing(__all__)
 
 
@@ -105,7 +71,7 @@ def _function(name: str) -> Callable[..., Any]:
     return draw
 
 
-for _name in _DISTRIBUTIONS:
+for _name in _DISTRIBUTIONS.split():
     globals()[_name] = _function(_name)
 random_sample = globals()["random"]
 

@@ -8,6 +8,7 @@ import numpy
 
 from minpy.context import Context
 from minpy.core.array import raw_of
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.core.followed import holds_followed
 from minpy.namespaces import listing
@@ -59,15 +60,25 @@ def bernoulli(
     chance = raw_of(prob) if logit is None else 1.0 / (1.0 + numpy.exp(-numpy.asarray(raw_of(logit), "float64")))
     shape = numpy.shape(chance) if size is None else size
     values = numpy.asarray(generator().random(shape) < chance, numpy.float64)
-    return _written(finished(values, dtype, ctx), out)
+    drawn = finished(values, dtype, ctx)
+    if out is None:
+        return drawn
+    out[...] = drawn
+    return out
 
 
+_BATCH = """
+    batch_shape : int or tuple of int, optional
+        The shape of the result is this, and behind it that of the parameters.
+    dtype : dtype, optional
+        By default float32.
+    ctx : Context, optional
+    """
+
+
+@documented(batch=_BATCH)
 def normal_n(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    batch_shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
+    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Context | None = None
 ) -> Any:
     """Return draws from normal distributions, a batch of them for each element of the parameters.
 
@@ -75,11 +86,7 @@ def normal_n(
     ----------
     loc, scale : float or ndarray
         Mean and standard deviation.
-    batch_shape : int or tuple of int, optional
-        The shape of the result is this, and behind it that of the parameters.
-    dtype : dtype, optional
-        By default float32.
-    ctx : Context, optional
+    {batch}
 
     Examples
     --------
@@ -90,23 +97,16 @@ def normal_n(
     return _draw_batch("normal", loc, scale, batch_shape, dtype, ctx)
 
 
+@documented(batch=_BATCH)
 def uniform_n(
-    low: Any = 0.0,
-    high: Any = 1.0,
-    batch_shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
+    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Context | None = None
 ) -> Any:
     """Return draws from [low, high), a batch of them for each element of the parameters.
 
     Parameters
     ----------
     low, high : float or ndarray
-    batch_shape : int or tuple of int, optional
-        The shape of the result is this, and behind it that of the parameters.
-    dtype : dtype, optional
-        By default float32.
-    ctx : Context, optional
+    {batch}
 
     Examples
     --------
@@ -123,10 +123,3 @@ def _draw_batch(name: str, first: Any, second: Any, batch_shape: Any, dtype: Any
     if holds_followed((first, second)):
         return on_device(followed_draw(name, (first, second, shape), {}), dtype, ctx)
     return finished(getattr(generator(), name)(raw_of(first), raw_of(second), shape), dtype, ctx)
-
-
-def _written(value: Any, out: Any) -> Any:
-    if out is None:
-        return value
-    out[...] = value
-    return out

@@ -15,6 +15,7 @@ import numpy
 
 from minpy.core.default_attributes import with_keyword_defaults
 from minpy.core.errors import ArgumentError, nearest
+from minpy.core.gradient_rules import Rule
 from minpy.core.operator import Operator
 from minpy.core.signatures import Signature, read_signature
 from minpy.importing import import_module
@@ -90,6 +91,7 @@ def operator(
     bare: bool = False,
     kernel: Mapping[str, Callable[..., Any]] | None = None,
     kind: type[Operator] | None = None,
+    grad: Rule | Mapping[int, Rule] | None = None,
     shapes: Callable[..., Any] | None = None,
     dtypes: Callable[..., Any] | None = None,
     zero: Sequence[int] | Literal["all"] = (),
@@ -125,6 +127,8 @@ def operator(
         the definition. These parameters are no attributes.
     kind : type, optional
         The class of the operator: `Composed`, say.
+    grad : callable, or mapping of int to callable, optional
+        The gradient's rule, or those of several inputs by position: see `def_grad`.
     shapes, dtypes : callable, optional
         For `def_infer_shape` and `def_infer_type`, where the rule is one that several operators have.
     zero : sequence of int, or 'all'
@@ -196,6 +200,8 @@ def operator(
                 OPERATORS[registered_name] = defined
         for name_of_fact, fact in facts.items():
             setattr(defined, name_of_fact, fact)
+        for position, rule in (grad if isinstance(grad, Mapping) else {0: grad} if grad else {}).items():
+            defined.def_grad(rule, position)
         if shapes is not None:
             defined.def_infer_shape(shapes)
         if dtypes is not None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from minpy.core.docstrings import documented
+from minpy.core.docstrings import Documented, documented
 
 __all__ = ["binary_doc", "unary_doc", "with_shared_texts"]
 
@@ -37,6 +34,13 @@ _SHARED = {
         ------
         ShapeError
             If the shapes do not fit.""",
+    "raises_unless_factorable": """
+        Raises
+        ------
+        ShapeError
+            If the matrices are not square.
+        DTypeError
+            If `A` does not hold float32 or float64 numbers.""",
     "raises_argument_error": """
         Raises
         ------
@@ -128,7 +132,7 @@ def binary_doc(name: str, sentence: str, lhs: str, rhs: str, result: str, notes:
     return _BINARY.format(name=name, sentence=sentence, notes=notes, lhs=lhs, rhs=rhs, result=_array_text(result))
 
 
-def with_shared_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_shared_texts(function: Documented) -> Documented:
     """Fill the docstring of an operator with the texts that it shares with others."""
     docstring = function.__doc__ or ""
     return documented(**{name: text for name, text in _SHARED.items() if f"{{{name}}}" in docstring})(function)

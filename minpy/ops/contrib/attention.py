@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rule_parts import derived, merge_lengths, promoted, with_axes
 from minpy.ops.kernels.matrix_products import matmul
@@ -87,7 +88,10 @@ def _attended(attention: Any, values: Any, heads: int) -> Any:
     return np.reshape(attended, (time, batch, heads * length))
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_qk", dtypes=promoted, category="product", may_alias=False)
+_FACTS: dict[str, Any] = {"dtypes": promoted, "category": "product", "may_alias": False}
+
+
+@operator(name="_contrib_interleaved_matmul_selfatt_qk", **_FACTS)
 def interleaved_matmul_selfatt_qk(queries_keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries and keys of self-attention.
 
@@ -128,7 +132,7 @@ def _selfatt_qk_gradient(ans: Any, queries_keys_values: Any, *, heads: int) -> A
     return gradient
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_valatt", dtypes=promoted, category="product", may_alias=False)
+@operator(name="_contrib_interleaved_matmul_selfatt_valatt", **_FACTS)
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: np.ndarray, attention: np.ndarray, *, heads: int
 ) -> np.ndarray:
@@ -161,19 +165,7 @@ def interleaved_matmul_selfatt_valatt(
     return _attended(attention, _part(queries_keys_values, heads, 3, 2), heads)
 
 
-@interleaved_matmul_selfatt_valatt.def_grad(argnum=0)
-def _selfatt_valatt_gradient(ans: Any, queries_keys_values: Any, attention: Any, *, heads: int) -> Any:
-    weights = _turn(_by_heads(attention, heads))
-    return lambda g: _joined([None, None, matmul(weights, _part(g, heads, 1, 0))], queries_keys_values)
-
-
-@interleaved_matmul_selfatt_valatt.def_grad(argnum=1)
-def _selfatt_attention_gradient(ans: Any, queries_keys_values: Any, attention: Any, *, heads: int) -> Any:
-    values = _turn(_part(queries_keys_values, heads, 3, 2))
-    return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
-
-
-@operator(name="_contrib_interleaved_matmul_encdec_qk", dtypes=promoted, category="product", may_alias=False)
+@operator(name="_contrib_interleaved_matmul_encdec_qk", **_FACTS)
 def interleaved_matmul_encdec_qk(queries: np.ndarray, keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries of a decoder and the keys of an encoder.
 
@@ -224,7 +216,7 @@ def _encdec_keys_gradient(ans: Any, queries: Any, keys_values: Any, *, heads: in
     return lambda g: _joined([matmul(_turn(_by_heads(g, heads) * scale), rows), None], keys_values)
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_valatt", dtypes=promoted, category="product", may_alias=False)
+@operator(name="_contrib_interleaved_matmul_encdec_valatt", **_FACTS)
 def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the values of an encoder, summed with the weights that each query of a decoder gives them.
 
@@ -253,18 +245,6 @@ def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndar
     _require(name, "keys_values", keys_values, heads, 2)
     _require_attention(name, attention, keys_values, heads)
     return _attended(attention, _part(keys_values, heads, 2, 1), heads)
-
-
-@interleaved_matmul_encdec_valatt.def_grad(argnum=0)
-def _encdec_valatt_gradient(ans: Any, keys_values: Any, attention: Any, *, heads: int) -> Any:
-    weights = _turn(_by_heads(attention, heads))
-    return lambda g: _joined([None, matmul(weights, _part(g, heads, 1, 0))], keys_values)
-
-
-@interleaved_matmul_encdec_valatt.def_grad(argnum=1)
-def _encdec_attention_gradient(ans: Any, keys_values: Any, attention: Any, *, heads: int) -> Any:
-    values = _turn(_part(keys_values, heads, 2, 1))
-    return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -308,9 +288,21 @@ def _valatt_shapes(inputs: Any, outputs: Any, heads: int, count: int) -> Any:
     return [(keys, batch, _times(width, count)), (_times(batch, heads), queries, keys)], [(queries, batch, width)]
 
 
-interleaved_matmul_selfatt_valatt.def_infer_shape(
-    lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, 3)
-)
-interleaved_matmul_encdec_valatt.def_infer_shape(
-    lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, 2)
-)
+def _define_valatt_rules(made: Operator, count: int) -> None:
+    """Define the rules of a projection of `count` parts, the last of which holds the values."""
+
+    def projection_rule(ans: Any, projection: Any, attention: Any, *, heads: int) -> Any:
+        weights = _turn(_by_heads(attention, heads))
+        return lambda g: _joined([*[None] * (count - 1), matmul(weights, _part(g, heads, 1, 0))], projection)
+
+    def attention_rule(ans: Any, projection: Any, attention: Any, *, heads: int) -> Any:
+        values = _turn(_part(projection, heads, count, count - 1))
+        return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
+
+    made.def_grad(projection_rule, 0)
+    made.def_grad(attention_rule, 1)
+    made.def_infer_shape(lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, count))
+
+
+_define_valatt_rules(interleaved_matmul_selfatt_valatt, 3)
+_define_valatt_rules(interleaved_matmul_encdec_valatt, 2)

@@ -19,6 +19,16 @@ _LIKE_BATCH_NORM: dict[str, Any] = {
     "auxiliary": batch_norm.auxiliary,
     "visible_outputs": batch_norm.visible_outputs,
     "outputs": batch_norm.outputs,
+    "dtypes": batch_norm_dtypes,
+    "initializers": batch_norm.initializers,
+    "category": batch_norm.category,
+}
+# And the two along axis 1, which return the variance.
+_ALONG_AXIS_1: dict[str, Any] = {
+    **_LIKE_BATCH_NORM,
+    "shapes": lambda inputs, outputs: batch_norm_shapes(inputs, outputs, axis=1),
+    "outputs_read": batch_norm.outputs_read,
+    "saved_outputs": batch_norm.saved_outputs,
 }
 _PARAMETERS = """
     gamma, beta : NDArray
@@ -52,7 +62,7 @@ def _with_variance(normalized: tuple[Any, Any, Any], eps: float) -> tuple[Any, A
     return result, mean, 1 / (inverse * inverse) - inverse.dtype.type(eps)
 
 
-@operator(name="_contrib_SyncBatchNorm", kernel=_BY_KERNEL, **_LIKE_BATCH_NORM)
+@operator(name="_contrib_SyncBatchNorm", kernel=_BY_KERNEL, **_ALONG_AXIS_1)
 @documented(parameters=_PARAMETERS, training=_TRAINING)
 def sync_batch_norm(
     data: np.ndarray,
@@ -104,7 +114,7 @@ def sync_batch_norm(
     return _with_variance(normalized, eps)
 
 
-@operator(name="BatchNorm_v1", kernel=_BY_KERNEL, **_LIKE_BATCH_NORM)
+@operator(name="BatchNorm_v1", kernel=_BY_KERNEL, **_ALONG_AXIS_1)
 @documented(parameters=_PARAMETERS, training=_TRAINING)
 def batch_norm_v1(
     data: np.ndarray,
@@ -178,6 +188,8 @@ def _variance_rule(
 @operator(
     name="_contrib_BatchNormWithReLU",
     kernel={**_BY_KERNEL, "_rectified": lambda data: np.maximum(data, 0, out=data)},
+    shapes=batch_norm_shapes,
+    saved_outputs=lambda attributes: 4,
     **_LIKE_BATCH_NORM,
 )
 @documented(parameters=_PARAMETERS, training=_TRAINING)
@@ -261,12 +273,3 @@ def _relu_gradients(
 
 for _operator in (sync_batch_norm, batch_norm_v1):
     _operator.def_multiple_grad(_variance_rule, argnums=(0, 1, 2))
-    _operator.def_infer_shape(lambda inputs, outputs: batch_norm_shapes(inputs, outputs, axis=1))
-    _operator.outputs_read = (1, 2)
-batch_norm_with_relu.def_infer_shape(batch_norm_shapes)
-for _operator in (sync_batch_norm, batch_norm_v1, batch_norm_with_relu):
-    _operator.def_infer_type(batch_norm_dtypes)
-    _operator.initializers = batch_norm.initializers
-    _operator.saved_outputs = batch_norm.saved_outputs
-    _operator.category = "normalization"
-batch_norm_with_relu.saved_outputs = lambda attributes: 4

@@ -113,16 +113,16 @@ def _averages(shape: tuple[int, ...], output_size: Any) -> Callable[[str], tuple
     return lambda dtype: (_averaging(shape[2], tall, dtype), _averaging(shape[3], wide, dtype))
 
 
-@adaptive_avg_pooling.def_grad()
-def _pooled_gradient(ans: Any, data: Any, *, output_size: Any) -> Any:
-    matrices = _averages(np.shape(data), output_size)
-    return lambda g: _in_working_dtype(g, matrices, _multiplied, True)
+def _pooled_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(ans: Any, data: Any, *, output_size: Any) -> Any:
+        matrices = _averages(np.shape(data), output_size)
+        return lambda g: _in_working_dtype(g, matrices, product, True)
+
+    return rule
 
 
-@adaptive_avg_pooling.def_grad_kernel()
-def _pooled_gradient_kernel(ans: Any, data: Any, *, output_size: Any) -> Any:
-    matrices = _averages(np.shape(data), output_size)
-    return lambda g: _in_working_dtype(g, matrices, resample, True)
+adaptive_avg_pooling.def_grad(_pooled_gradient(_multiplied))
+adaptive_avg_pooling.def_grad_kernel(_pooled_gradient(resample))
 
 
 @adaptive_avg_pooling.def_infer_shape
@@ -196,7 +196,12 @@ def _resized_lengths(
 
 
 @operator(
-    name="_contrib_BilinearResize2D", optional_inputs={"like": lambda attributes: attributes.get("mode") == "like"}
+    name="_contrib_BilinearResize2D",
+    optional_inputs={"like": lambda attributes: attributes.get("mode") == "like"},
+    zero=(1,),
+    shape_only=(0, 1),
+    dtypes=dtype_of(0),
+    category="pooling",
 )
 def bilinear_resize(
     data: np.ndarray,
@@ -273,28 +278,8 @@ def _interpolations(
 
 
 def _resized_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(
-        ans: Any,
-        data: Any,
-        like: Any,
-        *,
-        height: int,
-        width: int,
-        scale_height: Any,
-        scale_width: Any,
-        mode: str,
-        align_corners: bool,
-    ) -> Any:
-        matrices = _interpolations(
-            data,
-            like,
-            height=height,
-            width=width,
-            scale_height=scale_height,
-            scale_width=scale_width,
-            mode=mode,
-            align_corners=align_corners,
-        )
+    def rule(ans: Any, data: Any, like: Any, **attributes: Any) -> Any:
+        matrices = _interpolations(data, like, **attributes)
         return lambda g: _in_working_dtype(g, matrices, product, True)
 
     return rule
@@ -302,29 +287,16 @@ def _resized_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
 
 bilinear_resize.def_grad(_resized_gradient(_multiplied))
 bilinear_resize.def_grad_kernel(_resized_gradient(resample))
-bilinear_resize.def_grad_zero(1)
-bilinear_resize.keep_shape_only(0, 1)
 
 
 @bilinear_resize.def_infer_shape
 def _resized_shapes(
-    inputs: Shapes,
-    outputs: Shapes,
-    *,
-    height: int,
-    width: int,
-    scale_height: Any,
-    scale_width: Any,
-    mode: str,
+    inputs: Shapes, outputs: Shapes, *, align_corners: bool, **attributes: Any
 ) -> tuple[Shapes, Shapes]:
     if inputs[0] is None:
         return inputs, outputs
     data = with_axes(inputs[0], 4)
     like = with_axes(inputs[1], 4)[2:] if len(inputs) > 1 else (UNKNOWN, UNKNOWN)
-    lengths = _resized_lengths(data[2:], like, height, width, scale_height, scale_width, mode)
+    lengths = _resized_lengths(data[2:], like, **attributes)
     lead = merge_shapes(data[:2], with_axes(outputs[0], 4)[:2]) or ()
     return [(*lead, *data[2:]), *inputs[1:]], [(*lead, *lengths)]
-
-
-bilinear_resize.def_infer_type(dtype_of(0))
-bilinear_resize.category = "pooling"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from minpy.ops.kernels.box_suppression import as_corners, box_areas, pair_overla
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
 
-__all__ = ["box_decode", "box_encode", "box_iou", "is_center"]
+__all__ = ["box_decode", "box_encode", "box_iou", "centers", "is_center", "moved_corners", "moves_between"]
 
 
 def is_center(name: str, format: str, argument: str = "format") -> bool:
@@ -159,14 +160,9 @@ def box_encode(
     if not refs.shape[1]:
         refs = np.zeros((len(refs), 1, 4), samples.dtype)
     matched = np.take_along_axis(refs, rows[..., None], 1)
-    own, target = (_centers(np.where(positive[..., None], boxes, _UNIT)) for boxes in (anchors, matched))
-    offsets = [
-        (target[0] - own[0]) / own[2],
-        (target[1] - own[1]) / own[3],
-        np.log(target[2] / own[2]),
-        np.log(target[3] / own[3]),
-    ]
-    targets = np.stack([(part - mean) / std for part, mean, std in zip(offsets, means, stds, strict=True)], -1)
+    own, target = (centers(_sides_of(np.where(positive[..., None], boxes, _UNIT))) for boxes in (anchors, matched))
+    moves = zip(moves_between(own, target), means, stds, strict=True)
+    targets = np.stack([(move - mean) / std for move, mean, std in moves], -1)
     mask = np.broadcast_to(positive[..., None], targets.shape)
     return np.where(mask, targets, 0).astype(samples.dtype, copy=False), mask.astype(samples.dtype)
 
@@ -174,10 +170,27 @@ def box_encode(
 _UNIT = np.array([0, 0, 1, 1], np.float16)
 
 
-def _centers(boxes: np.ndarray) -> list[np.ndarray]:
-    """Return x, y, width and height of corners."""
-    width, height = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
-    return [boxes[..., 0] + width * 0.5, boxes[..., 1] + height * 0.5, width, height]
+def _sides_of(boxes: np.ndarray) -> list[np.ndarray]:
+    return [boxes[..., position] for position in range(4)]
+
+
+def centers(corners: Sequence[Any]) -> list[Any]:
+    """Return x, y, width and height of boxes with the corners x1, y1, x2, y2."""
+    left, top, right, bottom = corners
+    return [(left + right) * 0.5, (top + bottom) * 0.5, right - left, bottom - top]
+
+
+def moves_between(anchors: Sequence[Any], boxes: Sequence[Any]) -> list[Any]:
+    """Return how anchors, given by their centers, have to be moved and scaled to become boxes."""
+    x, y, width, height = anchors
+    return [(boxes[0] - x) / width, (boxes[1] - y) / height, np.log(boxes[2] / width), np.log(boxes[3] / height)]
+
+
+def moved_corners(anchors: Sequence[Any], moves: Sequence[Any]) -> list[Any]:
+    """Return the corners of anchors, given by their centers, that were moved and scaled."""
+    x, y = (moves[axis] * anchors[2 + axis] + anchors[axis] for axis in range(2))
+    width, height = (np.exp(moves[2 + axis]) * anchors[2 + axis] * 0.5 for axis in range(2))
+    return [x - width, y - height, x + width, y + height]
 
 
 def _check_encoded(samples: Any, matches: Any, anchors: Any, refs: Any, means: Any, stds: Any) -> None:
@@ -243,23 +256,15 @@ def box_decode(
     array([[[1., 0., 3., 2.]]], dtype=float32)
     """
     require_floats("box_decode", data)
-    _check_decoded(data.shape, anchors.shape)
-    if is_center("box_decode", format):
-        own = [anchors[..., position] for position in range(4)]
-    else:
-        own = _centers(anchors)
-    x = data[..., 0] * std0 * own[2] + own[0]
-    y = data[..., 1] * std1 * own[3] + own[1]
-    logarithms = [data[..., 2] * std2, data[..., 3] * std3]
+    if data.ndim != 3 or data.shape[2] != 4 or anchors.shape != (1, *data.shape[1:]):
+        raise ShapeError(
+            f"box_decode: data {data.shape} and anchors {anchors.shape}; expected (batch, n, 4) and (1, n, 4)."
+        )
+    own = _sides_of(anchors) if is_center("box_decode", format) else centers(_sides_of(anchors))
+    moves = [data[..., position] * std for position, std in enumerate((std0, std1, std2, std3))]
     if clip > 0:
-        logarithms = [np.minimum(part, clip) for part in logarithms]
-    width, height = (np.exp(part) * side * 0.5 for part, side in zip(logarithms, own[2:], strict=True))
-    return np.stack([x - width, y - height, x + width, y + height], -1).astype(data.dtype, copy=False)
-
-
-def _check_decoded(data: Any, anchors: Any) -> None:
-    if len(data) != 3 or data[2] != 4 or anchors != (1, *data[1:]):
-        raise ShapeError(f"box_decode: data {data} and anchors {anchors}; expected (batch, n, 4) and (1, n, 4).")
+        moves[2:] = [np.minimum(logarithm, clip) for logarithm in moves[2:]]
+    return np.stack(moved_corners(own, moves), -1).astype(data.dtype, copy=False)
 
 
 @box_decode.def_infer_shape

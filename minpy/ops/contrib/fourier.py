@@ -14,7 +14,7 @@ from minpy.ops.registry import operator
 __all__ = ["fft", "ifft"]
 
 
-@operator(name="_contrib_fft", dtypes=same_dtype)
+@operator(name="_contrib_fft", dtypes=same_dtype, grad=lambda ans, data: lambda g: ifft(g))
 def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return the discrete Fourier transform along the last axis, as pairs of real and imaginary parts.
 
@@ -42,7 +42,7 @@ def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     return pairs.reshape(*data.shape[:-1], 2 * data.shape[-1]).astype(data.dtype, copy=False)
 
 
-@operator(name="_contrib_ifft", dtypes=same_dtype)
+@operator(name="_contrib_ifft", dtypes=same_dtype, grad=lambda ans, data: lambda g: fft(g))
 def ifft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return n times the real part of the inverse Fourier transform of n complex numbers along the last axis.
 
@@ -75,10 +75,6 @@ def _require_rows(name: str, data: Any) -> None:
     require_floats(name, data)
     if not data.ndim:
         raise ShapeError(f"{name}: data has shape (); expected at least one axis.")
-
-
-fft.def_grad(lambda ans, data: lambda g: ifft(g))
-ifft.def_grad(lambda ans, data: lambda g: fft(g))
 
 
 def _paired(shape: Any) -> Any:

@@ -25,14 +25,8 @@ __all__ = ["hawkesll"]
 def _memories(beta: Any, state: Any, gaps: Any, of: Any) -> Any:
     """Return what is left at each event of those before it, the sum of exp(-β (t - t')): (samples, events, processes).
 
-    Parameters
-    ----------
-    beta, state : array
-        Those of the operator.
-    gaps : array
-        Of shape (samples, events, 1): the times between events.
-    of : array of bool
-        Whether an event counts, and is one of the process.
+    `gaps`, (samples, events, 1), are the times between events; `of` says whether an event counts, and is one of the
+    process.
     """
     # The state counts as an event at time 0.
     times = np.cumsum(np.concatenate([np.zeros_like(gaps[:, :1]), gaps], axis=1), axis=1)
@@ -62,7 +56,7 @@ def _likelihood(
     return logarithms - sum_over(lda * end + alpha * raised, axis=1), state * last + sum_over(decay, axis=1)
 
 
-@operator(name="_contrib_hawkesll", outputs=("output", "out_state"))
+@operator(name="_contrib_hawkesll", outputs=("output", "out_state"), zero=(3, 5, 6))
 def hawkesll(
     lda: np.ndarray,
     alpha: np.ndarray,
@@ -182,10 +176,6 @@ def _likelihood_gradients(
         return tuple(pull(g[0]))
 
     return gradient
-
-
-for _constant in (3, 5, 6):
-    hawkesll.def_grad_zero(_constant)
 
 
 @hawkesll.def_infer_shape

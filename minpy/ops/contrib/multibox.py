@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.contrib.box_encoding import centers, moved_corners, moves_between
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import derived, forwards, with_axes, with_followers
@@ -128,7 +129,9 @@ def _multibox_prior_shape(
 # -- targets -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"), zero="all")
+@operator(
+    name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"), zero="all", dtypes=with_followers
+)
 def multibox_target(
     anchor: np.ndarray,
     label: np.ndarray,
@@ -212,7 +215,8 @@ def multibox_target(
         classes = np.where(negative, 0, ignore_label).astype(dtype)
     classes[batch, position] = matched[:, 0] + 1
     places, mask = np.zeros((*match.shape, 4), dtype), np.zeros((*match.shape, 4), dtype)
-    places[batch, position] = _encoded([corner[position] for corner in corners], matched[:, 1:].T, variances)
+    moves = moves_between(centers([corner[position] for corner in corners]), centers(matched[:, 1:].T))
+    places[batch, position] = np.stack([move / by for move, by in zip(moves, variances, strict=True)], -1)
     mask[batch, position] = 1
     return places.reshape(len(match), 4 * match.shape[1]), mask.reshape(len(match), 4 * match.shape[1]), classes
 
@@ -314,19 +318,6 @@ def _hardest(
     return negative
 
 
-def _encoded(anchors: Sequence[np.ndarray], objects: Any, variances: Sequence[float]) -> np.ndarray:
-    """Return the regression targets of anchors and the objects that they are matched with."""
-    width, height = anchors[2] - anchors[0], anchors[3] - anchors[1]
-    x, y = (anchors[0] + anchors[2]) * 0.5, (anchors[1] + anchors[3]) * 0.5
-    offsets = [
-        ((objects[0] + objects[2]) * 0.5 - x) / width,
-        ((objects[1] + objects[3]) * 0.5 - y) / height,
-        np.log((objects[2] - objects[0]) / width),
-        np.log((objects[3] - objects[1]) / height),
-    ]
-    return np.stack([part / variance for part, variance in zip(offsets, variances, strict=True)], -1)
-
-
 def _check_targets(anchor: Any, label: Any, cls_pred: Any) -> None:
     fits = len(anchor) == 3 and anchor[0] == 1 and anchor[2] == 4 and len(label) == 3 and label[2] >= 5
     if not (fits and len(cls_pred) == 3 and cls_pred[0] == label[0] and cls_pred[2] == anchor[1]):
@@ -334,9 +325,6 @@ def _check_targets(anchor: Any, label: Any, cls_pred: Any) -> None:
             f"MultiBoxTarget: anchor {anchor}, label {label} and cls_pred {cls_pred}; expected (1, n, 4), "
             "(batch, m, 5 or more) and (batch, classes + 1, n)."
         )
-
-
-multibox_target.def_infer_type(with_followers)
 
 
 @multibox_target.def_infer_shape
@@ -414,7 +402,12 @@ def multibox_detection(
             [-1. ,  0.6,  0. ,  0. ,  0.5,  0.4]]], dtype=float32)
     """
     require_floats("MultiBoxDetection", cls_prob, argument="cls_prob")
-    _check_detections(cls_prob.shape, loc_pred.shape, anchor.shape)
+    count = cls_prob.shape[-1]
+    if cls_prob.ndim != 3 or loc_pred.shape != (len(cls_prob), 4 * count) or anchor.shape != (1, count, 4):
+        raise ShapeError(
+            f"MultiBoxDetection: cls_prob {cls_prob.shape}, loc_pred {loc_pred.shape} and anchor {anchor.shape}; "
+            "expected (batch, classes + 1, n), (batch, 4 * n) and (1, n, 4)."
+        )
     _require("MultiBoxDetection", "variances", variances, 4)
     batch, classes, count = cls_prob.shape
     result = np.full((batch, count, 6), -1, cls_prob.dtype)
@@ -422,7 +415,9 @@ def multibox_detection(
         return result
     kind, score = _most_probable(_wide(cls_prob[:, 1:]))
     valid = ~(score < threshold)
-    corners = _decoded(_wide(anchor), _wide(loc_pred).reshape(batch, count, 4), variances)
+    moves = _wide(loc_pred).reshape(batch, count, 4)
+    anchors = centers([_wide(anchor)[..., column] for column in range(4)])
+    corners = moved_corners(anchors, [moves[..., column] * variances[column] for column in range(4)])
     if clip:
         corners = [np.clip(corner, 0, 1) for corner in corners]
     rows = np.stack([kind.astype(score.dtype), score, *corners], -1)
@@ -461,24 +456,6 @@ def _most_probable(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         np.copyto(kind, number, where=score > best)
         np.maximum(best, score, out=best)
     return kind, best
-
-
-def _decoded(anchors: np.ndarray, moves: np.ndarray, variances: Sequence[float]) -> list[np.ndarray]:
-    """Return the corners of anchors that were moved and scaled."""
-    width, height = anchors[..., 2] - anchors[..., 0], anchors[..., 3] - anchors[..., 1]
-    x = moves[..., 0] * variances[0] * width + (anchors[..., 0] + anchors[..., 2]) * 0.5
-    y = moves[..., 1] * variances[1] * height + (anchors[..., 1] + anchors[..., 3]) * 0.5
-    half_width = np.exp(moves[..., 2] * variances[2]) * width * 0.5
-    half_height = np.exp(moves[..., 3] * variances[3]) * height * 0.5
-    return [x - half_width, y - half_height, x + half_width, y + half_height]
-
-
-def _check_detections(cls_prob: Any, loc_pred: Any, anchor: Any) -> None:
-    if not (len(cls_prob) == 3 and loc_pred == (cls_prob[0], 4 * cls_prob[2]) and anchor == (1, cls_prob[2], 4)):
-        raise ShapeError(
-            f"MultiBoxDetection: cls_prob {cls_prob}, loc_pred {loc_pred} and anchor {anchor}; expected "
-            "(batch, classes + 1, n), (batch, 4 * n) and (1, n, 4)."
-        )
 
 
 @multibox_detection.def_infer_shape

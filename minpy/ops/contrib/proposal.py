@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.operator import Operator
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import derived, with_axes, with_followers
@@ -17,10 +16,15 @@ from minpy.ops.registry import operator
 
 __all__ = ["multi_proposal", "proposal"]
 
-_SCORES: Any = {"outputs": lambda attributes: ("output", "score") if attributes.get("output_score") else ("output",)}
+_FACTS: Any = {
+    "outputs": lambda attributes: ("output", "score") if attributes.get("output_score") else ("output",),
+    "zero": "all",
+    "dtypes": with_followers,
+    "saved_outputs": lambda attributes: 2,
+}
 
 
-@operator(name="_contrib_MultiProposal", **_SCORES)
+@operator(name="_contrib_MultiProposal", **_FACTS)
 def multi_proposal(
     cls_prob: np.ndarray,
     bbox_pred: np.ndarray,
@@ -94,7 +98,7 @@ def multi_proposal(
     return _proposals(cls_prob, bbox_pred, im_info, anchors, feature_stride, *limits, output_score, iou_loss)
 
 
-@operator(name="_contrib_Proposal", **_SCORES)
+@operator(name="_contrib_Proposal", **_FACTS)
 def proposal(
     cls_prob: np.ndarray,
     bbox_pred: np.ndarray,
@@ -261,12 +265,5 @@ def _one_image(inputs: Any, outputs: Any, *, rpn_post_nms_top_n: int) -> Any:
     return _shapes([(1, *scores[1:]), *inputs[1:]], outputs, rpn_post_nms_top_n=rpn_post_nms_top_n)
 
 
-def _finish(made: Operator, shapes: Any) -> None:
-    made.def_grad_zero()
-    made.def_infer_type(with_followers)
-    made.def_infer_shape(shapes)
-    made.saved_outputs = lambda attributes: 2
-
-
-_finish(multi_proposal, _shapes)
-_finish(proposal, _one_image)
+multi_proposal.def_infer_shape(_shapes)
+proposal.def_infer_shape(_one_image)

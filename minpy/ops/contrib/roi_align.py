@@ -121,11 +121,8 @@ def _box_taps(
     down = np.where(there, down, 0)
     numbers = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
     rows = (numbers * height + rows) * width
-
-    def of_both(of_rows: Any, of_columns: Any, combine: Any) -> Any:
-        return combine(of_rows[:, :, None, :, None], of_columns[:, None, :, None, :])
-
-    places, weights = of_both(rows, columns, np.add), of_both(down, across, np.multiply)
+    places = rows[:, :, None, :, None] + columns[:, None, :, None, :]
+    weights = down[:, :, None, :, None] * across[:, None, :, None, :]
     if position_sensitive:
         places = places * (tall * wide) + np.reshape(np.arange(tall * wide), (1, tall, wide, 1, 1))
     taps = np.shape(rows)[2] * np.shape(columns)[2]
@@ -185,8 +182,12 @@ def roi_align(
     require_boxes("ROIAlign", data, rois, 5, "(image, x1, y1, x2, y2)", -1)
     if position_sensitive:
         _require_places("ROIAlign", data.shape[1], grid)
-    if aligned:
-        _require_sizes(rois)
+    wrong = np.flatnonzero((rois[:, 3:] < rois[:, 1:3]).any(axis=1) & (rois[:, 0] >= 0)) if aligned else ()
+    if len(wrong):
+        raise ArgumentError(
+            f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with "
+            "x1 <= x2 and y1 <= y2, as aligned=True."
+        )
     dtype = _working(data, rois)
     places, weights = _box_taps(data.shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
     rows = gather_rows.forward(pixels(data, grid[0] * grid[1] if position_sensitive else 1), weights, places)
@@ -201,34 +202,15 @@ def _require_places(name: str, channels: int, grid: tuple[int, int]) -> None:
         )
 
 
-def _require_sizes(rois: np.ndarray) -> None:
-    wrong = np.flatnonzero((rois[:, 3:] < rois[:, 1:3]).any(axis=1) & (rois[:, 0] >= 0))
-    if wrong.size:
-        raise ArgumentError(
-            f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with "
-            "x1 <= x2 and y1 <= y2, as aligned=True."
-        )
-
-
 @roi_align.def_grad(argnum=0)
-def _roi_align_gradient(
-    ans: Any,
-    data: Any,
-    rois: Any,
-    *,
-    pooled_size: Any,
-    spatial_scale: float,
-    sample_ratio: int,
-    position_sensitive: bool,
-    aligned: bool,
-) -> Any:
+def _roi_align_gradient(ans: Any, data: Any, rois: Any, *, pooled_size: Any, **sampling: Any) -> Any:
     shape, dtype = np.shape(data), _working(data, rois)
     grid = pooled_lengths("ROIAlign", pooled_size)
-    split = grid[0] * grid[1] if position_sensitive else 1
+    split = grid[0] * grid[1] if sampling["position_sensitive"] else 1
     count = shape[0] * shape[2] * shape[3] * split
 
     def gradient(g: Any) -> Any:
-        places, weights = _box_taps(shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
+        places, weights = _box_taps(shape, rois, dtype, grid, **sampling)
         return images(scatter_rows(box_rows(g), weights, places, count=count), shape, split)
 
     return gradient
@@ -328,15 +310,13 @@ def rotated_roi_align(
 
 
 @rotated_roi_align.def_grad(argnum=0)
-def _rotated_gradient(
-    ans: Any, data: Any, rois: Any, *, pooled_size: Any, spatial_scale: float, sampling_ratio: int
-) -> Any:
+def _rotated_gradient(ans: Any, data: Any, rois: Any, *, pooled_size: Any, **sampling: Any) -> Any:
     shape, dtype = np.shape(data), _working(data, rois)
     grid = pooled_lengths("RROIAlign", pooled_size)
     count = shape[0] * shape[2] * shape[3]
 
     def gradient(g: Any) -> Any:
-        places, weights = _rotated_taps(shape, rois, dtype, grid, spatial_scale, sampling_ratio)
+        places, weights = _rotated_taps(shape, rois, dtype, grid, **sampling)
         return images(scatter_rows(box_rows(g), weights, places, count=count), shape)
 
     return gradient

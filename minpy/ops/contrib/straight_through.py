@@ -29,8 +29,7 @@ def round_ste(data: np.ndarray) -> np.ndarray:
     >>> nd.contrib.round_ste(nd.array([-1.5, 0.4, 2.5])).asnumpy()
     array([-2.,  0.,  3.], dtype=float32)
     """
-    rounded: np.ndarray = round_halves_away.definition(data)
-    return rounded
+    return round_halves_away.definition(data)  # type: ignore[no-any-return]
 
 
 @operator(name="_contrib_sign_ste", elementwise=True, shapes=same_shape, dtypes=same_dtype)
@@ -50,8 +49,8 @@ def sign_ste(data: np.ndarray) -> np.ndarray:
     return data.copy() if data.dtype.kind == "b" else np.sign(data)
 
 
-round_ste.def_grad(lambda ans, data: lambda g: g)
-sign_ste.def_grad(lambda ans, data: lambda g: g)
+for _operator in (round_ste, sign_ste):
+    _operator.def_grad(lambda ans, data: lambda g: g)
 
 
 @operator(name="_contrib_gradientmultiplier", elementwise=True, shapes=same_shape, dtypes=same_dtype)

@@ -10,8 +10,8 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.image.geometry import require_image, require_numbers
-from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype, same_shape
+from minpy.ops.image.geometry import infer_like_image, require_image, require_numbers
+from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 
@@ -198,20 +198,7 @@ def _define_change(kind: str) -> Operator:
 
 
 def _infer(made: Operator, name: str, *drawn: tuple[int, ...]) -> Operator:
-    """Define inference for an operator that keeps an image's shape, and answers with the numbers that it drew."""
-
-    @made.def_infer_shape
-    def shapes(inputs: Any, outputs: Any) -> Any:
-        inputs, found = same_shape(inputs, outputs[:1])
-        if inputs[0] is not None:
-            _require_colors(name, inputs[0])
-        return inputs, [*found, *drawn][: len(outputs)]
-
-    @made.def_infer_type
-    def dtypes(inputs: Any, outputs: Any) -> Any:
-        inputs, found = same_dtype(inputs, outputs[:1])
-        return inputs, [*found, np.dtype(np.float64)][: len(outputs)]
-
+    infer_like_image(made, lambda shape: _require_colors(name, shape), np.float64, *drawn)
     return made
 
 
@@ -300,7 +287,7 @@ def _lit(name: str, data: np.ndarray, alpha: Any) -> np.ndarray:
     return _saturated(real + (_LIGHTING @ np.asarray(alpha, np.float64)).astype(real.dtype), data.dtype)
 
 
-@operator(name="_image_adjust_lighting")
+@operator(name="_image_adjust_lighting", grad=lambda ans, data: lambda g: g)
 def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray:
     """Return an image with a colour added to all pixels, along the directions in which the colours of photos vary.
 
@@ -334,11 +321,10 @@ def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray
     return _lit("adjust_lighting", data, alpha)
 
 
-adjust_lighting.def_grad(lambda ans, data: lambda g: g)
 _infer(adjust_lighting, "adjust_lighting")
 
 
-@operator(name="_image_random_lighting", random=True)
+@operator(name="_image_random_lighting", random=True, grad=lambda ans, data: lambda g: g)
 def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     """Return an image lit as by `adjust_lighting`, by chance.
 
@@ -363,5 +349,4 @@ def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     return _lit("random_lighting", data, generator().standard_normal(3) * alpha_std)
 
 
-random_lighting.def_grad(lambda ans, data: lambda g: g)
 _infer(random_lighting, "random_lighting")

@@ -15,7 +15,7 @@ from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, unindex
 
-__all__ = ["as_tuple", "crop", "normalize", "require_image", "require_numbers", "to_tensor"]
+__all__ = ["as_tuple", "crop", "infer_like_image", "normalize", "require_image", "require_numbers", "to_tensor"]
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -35,10 +35,32 @@ def require_numbers(name: str, data: np.ndarray) -> None:
         raise DTypeError(f"{name}: data has dtype {data.dtype}; expected numbers. Use data.astype('uint8').")
 
 
+def infer_like_image(made: Operator, check: Callable[[Any], None], dtype: Any, *drawn: tuple[int, ...]) -> None:
+    """Define inference for an operator that keeps an image's shape, and answers with what it drew, of some dtype."""
+
+    def shapes(inputs: Any, outputs: Any) -> Any:
+        inputs, image = same_shape(inputs, outputs[:1])
+        if inputs[0] is not None:
+            check(inputs[0])
+        return inputs, [*image, *drawn][: len(outputs)]
+
+    def dtypes(inputs: Any, outputs: Any) -> Any:
+        inputs, image = same_dtype(inputs, outputs[:1])
+        return inputs, [*image, np.dtype(dtype)][: len(outputs)]
+
+    made.def_infer_shape(shapes)
+    made.def_infer_type(dtypes)
+
+
 # -- tensors -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_image_to_tensor")
+@operator(
+    name="_image_to_tensor",
+    grad=lambda ans, data: lambda g: (np.moveaxis(g, -3, -1) / 255).astype(data.dtype),
+    shape_only=(0,),
+    dtypes=lambda inputs, outputs: (inputs, [np.dtype(np.float32)]),
+)
 def to_tensor(data: np.ndarray) -> np.ndarray:
     """Return images with values from 0 to 255 as tensors with values from 0 to 1, channels first.
 
@@ -74,10 +96,6 @@ def _to_tensor_in_place(data: np.ndarray) -> np.ndarray:
     return tensor
 
 
-to_tensor.def_grad(lambda ans, data: lambda g: (np.moveaxis(g, -3, -1) / 255).astype(data.dtype))
-to_tensor.keep_shape_only(0)
-
-
 @to_tensor.def_infer_shape
 def _to_tensor_shapes(inputs: Any, outputs: Any) -> Any:
     [data], [tensor] = inputs, outputs
@@ -89,12 +107,10 @@ def _to_tensor_shapes(inputs: Any, outputs: Any) -> Any:
     return [data], [(*data[:-3], data[-1], *data[-3:-1])]
 
 
-to_tensor.def_infer_type(lambda inputs, outputs: (inputs, [np.dtype(np.float32)]))
-
 _NO_MEAN, _NO_STD = (0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0)
 
 
-@operator(name="_image_normalize")
+@operator(name="_image_normalize", grad=lambda ans, data, *, std: lambda g: g / _by_channel("std", std, _NO_STD, data))
 def normalize(data: np.ndarray, *, mean: tuple[float, ...] = _NO_MEAN, std: tuple[float, ...] = _NO_STD) -> np.ndarray:
     """Return tensors less a mean, divided by a standard deviation: one of each for every channel.
 
@@ -155,23 +171,16 @@ def _by_channel(name: str, values: Any, default: tuple[float, ...], data: Any) -
     return np.array(values, dtype).reshape(-1, 1, 1)
 
 
-normalize.def_grad(lambda ans, data, *, std: lambda g: g / _by_channel("std", std, _NO_STD, data))
 normalize.keep_shape_only(0)
-normalize.def_infer_type(same_dtype)
-
-
-@normalize.def_infer_shape
-def _normalize_shapes(inputs: Any, outputs: Any) -> Any:
-    inputs, outputs = same_shape(inputs, outputs)
-    if inputs[0] is not None:
-        require_image("normalize", inputs[0], layout="channels, height, width")
-    return inputs, outputs
+infer_like_image(
+    normalize, lambda shape: require_image("normalize", shape, layout="channels, height, width"), np.float32
+)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_image_crop")
+@operator(name="_image_crop", shape_only=(0,), dtypes=same_dtype)
 def crop(data: np.ndarray, *, x: int, y: int, width: int, height: int) -> np.ndarray:
     """Return a rectangle cut out of images.
 
@@ -213,10 +222,6 @@ def _rectangle(shape: tuple[int, ...], x: int, y: int, width: int, height: int) 
 def _crop_gradient(ans: Any, data: Any, *, x: int, y: int, width: int, height: int) -> Any:
     shape = np.shape(data)
     return lambda g: unindex(g, key=_rectangle(shape, x, y, width, height), shape=shape)
-
-
-crop.keep_shape_only(0)
-crop.def_infer_type(same_dtype)
 
 
 @crop.def_infer_shape
@@ -261,7 +266,7 @@ _EXAMPLES = {
 _BACKWARDS = slice(None, None, -1)
 
 
-def _define_flips(name: str, what: str, key: Any) -> tuple[Operator, Operator]:
+def _define_flips(name: str, what: str, key: Any) -> None:
     """Define the flip of one axis, and the one by chance, which answers with whether it did, too."""
 
     def flip(data: np.ndarray) -> np.ndarray:
@@ -275,32 +280,18 @@ def _define_flips(name: str, what: str, key: Any) -> tuple[Operator, Operator]:
 
     certain = _finish(flip, name, what, "")
     certain.def_grad(lambda ans, data: lambda g: index(g, key=key))
-    certain.keep_shape_only(0)
     by_chance = _finish(random_flip, f"random_{name}", what, ", or as it is, with equal probability")
     by_chance.def_grad(lambda ans, data: lambda g: index(g[0], key=key) if raw_of(ans[1])[0] else g[0])
-    by_chance.keep_shape_only(0)
-    return certain, by_chance
 
 
 def _finish(function: Callable[..., Any], name: str, what: str, chance: str) -> Operator:
     function.__doc__ = _FLIP_DOC.format(what=what, chance=chance, example=_EXAMPLES[name])
     random = name.startswith("random")
-    made: Operator = operator(function, name=f"_image_{name}", random=random, visible_outputs=1 if random else None)
-
-    @made.def_infer_shape
-    def shapes(inputs: Any, outputs: Any) -> Any:
-        inputs, found = same_shape(inputs, outputs[:1])
-        if inputs[0] is not None:
-            require_image(name, inputs[0], batches=False)
-        return inputs, [*found, (1,)][: len(outputs)]
-
-    @made.def_infer_type
-    def dtypes(inputs: Any, outputs: Any) -> Any:
-        inputs, found = same_dtype(inputs, outputs[:1])
-        return inputs, [*found, np.dtype(np.uint8)][: len(outputs)]
-
+    visible = 1 if random else None
+    made: Operator = operator(function, name=f"_image_{name}", random=random, visible_outputs=visible, shape_only=(0,))
+    infer_like_image(made, lambda shape: require_image(name, shape, batches=False), np.uint8, (1,))
     return made
 
 
-_LEFT_RIGHT = _define_flips("flip_left_right", "left and right", (slice(None), _BACKWARDS))
-_TOP_BOTTOM = _define_flips("flip_top_bottom", "top and bottom", (_BACKWARDS,))
+_define_flips("flip_left_right", "left and right", (slice(None), _BACKWARDS))
+_define_flips("flip_top_bottom", "top and bottom", (_BACKWARDS,))

@@ -16,7 +16,7 @@ from minpy.pictures.interpolation import CUBIC, matrix, resized, taps
 __all__ = ["resize"]
 
 
-@operator(name="_image_resize")
+@operator(name="_image_resize", shape_only=(0,), dtypes=same_dtype)
 def resize(data: np.ndarray, *, size: tuple[int, ...] = (), keep_ratio: bool = False, interp: int = 1) -> np.ndarray:
     """Return images in another size.
 
@@ -92,10 +92,6 @@ def _resize_gradient(ans: Any, data: Any, *, size: Any, keep_ratio: bool, interp
         return across.T @ np.reshape(rows, (*shape[:-3], old_height, width, channels))
 
     return gradient
-
-
-resize.keep_shape_only(0)
-resize.def_infer_type(same_dtype)
 
 
 @resize.def_infer_shape

@@ -10,7 +10,14 @@ from minpy.core.errors import ShapeError
 from minpy.ops.inference.partial_shapes import PartialShape, broadcast_shapes, merge_shapes
 from minpy.ops.inference.rule_parts import merge_lengths
 
-__all__ = ["contracted", "dot_shapes", "matmul_shapes", "tensordot_axes_shapes", "tensordot_shapes"]
+__all__ = [
+    "contracted",
+    "dot_shapes",
+    "matmul_shapes",
+    "product_shapes",
+    "tensordot_axes_shapes",
+    "tensordot_shapes",
+]
 
 
 def contracted(
@@ -69,6 +76,20 @@ def matmul_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[S
     assert batch is not None
     result = (*batch, *(first[-2:-1] if len(a) > 1 else ()), *(second[-1:] if len(b) > 1 else ()))
     return [first, second], [merge_shapes(result, outputs[0])]
+
+
+def product_shapes(
+    left: Any, right: Any, result: Any, transpose_left: bool, transpose_right: bool
+) -> tuple[Any, Any, Any]:
+    """Return the shapes of (..., n, k), (..., k, m), each perhaps stored transposed, and their product (..., n, m)."""
+    lead = merge_shapes(left[:-2], right[:-2], result[:-2]) or ()
+    rows, inner = left[:-3:-1] if transpose_left else left[-2:]
+    other, columns = right[:-3:-1] if transpose_right else right[-2:]
+    rows, columns = merge_lengths(rows, result[-2]), merge_lengths(columns, result[-1])
+    inner = merge_lengths(inner, other)
+    first = (inner, rows) if transpose_left else (rows, inner)
+    second = (columns, inner) if transpose_right else (inner, columns)
+    return (*lead, *first), (*lead, *second), (*lead, rows, columns)
 
 
 def tensordot_shapes(

@@ -42,8 +42,8 @@ def is_known(shape: PartialShape) -> bool:
     return shape is not None and UNKNOWN not in shape
 
 
-def merge_shapes(first: PartialShape, second: PartialShape) -> PartialShape:
-    """Return what two statements about the same shape say together.
+def merge_shapes(*shapes: PartialShape) -> PartialShape:
+    """Return what several statements about the same shape say together.
 
     Raises
     ------
@@ -57,13 +57,17 @@ def merge_shapes(first: PartialShape, second: PartialShape) -> PartialShape:
     >>> merge_shapes(None, (2, UNKNOWN))
     (2, -1)
     """
-    if first is None or first == second:
-        return second
-    if second is None:
-        return first
-    if len(first) != len(second) or any(UNKNOWN not in (a, b) and a != b for a, b in zip(first, second, strict=True)):
-        raise ShapeError(f"{show_shape(first)} and {show_shape(second)} differ.")
-    return tuple(b if a == UNKNOWN else a for a, b in zip(first, second, strict=True))
+    merged: PartialShape = None
+    for shape in shapes:
+        if merged is None or merged == shape:
+            merged = shape
+        elif shape is not None:
+            if len(merged) != len(shape) or any(
+                UNKNOWN not in (a, b) and a != b for a, b in zip(merged, shape, strict=True)
+            ):
+                raise ShapeError(f"{show_shape(merged)} and {show_shape(shape)} differ.")
+            merged = tuple(b if a == UNKNOWN else a for a, b in zip(merged, shape, strict=True))
+    return merged
 
 
 def broadcast_shapes(*shapes: PartialShape) -> PartialShape:
@@ -136,9 +140,7 @@ def as_dtype(value: Any) -> numpy.dtype | None:
 
 def same_shape(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
     """Infer shapes where all inputs and outputs have the same one."""
-    shape: PartialShape = None
-    for stated in (*inputs, *outputs):
-        shape = merge_shapes(shape, stated)
+    shape = merge_shapes(*inputs, *outputs)
     return [shape] * len(inputs), [shape] * len(outputs)
 
 

@@ -165,9 +165,7 @@ def like_data(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shape
 def vectors_along(name: str, axis: int, inputs: Shapes, output: PartialShape) -> Shapes:
     """Return the shapes of inputs of which the first is like the output, and the others are vectors along an axis."""
     data = merge_shapes(inputs[0], output)
-    vector: PartialShape = (UNKNOWN,)
-    for shape in inputs[1:]:
-        vector = merge_shapes(vector, shape)
+    vector = merge_shapes((UNKNOWN,), *inputs[1:])
     if data is not None:
         axis = one_axis(name, axis, len(data))
         vector = merge_shapes(vector, data[axis : axis + 1])

@@ -206,40 +206,19 @@ def _own(arrays: Iterator[np.ndarray], layers: Layers) -> list[Any]:
 
 
 class _Pass(NamedTuple):
-    """One cell over all steps: what it is, what it is given, and what it leaves for the way back.
-
-    Attributes
-    ----------
-    layers : Layers
-    weights : Weights
-        Of the cell.
-    backwards : bool
-        Whether it goes from the last step to the first.
-    valid : array, optional
-        Which steps lie inside their sequence.
-    rows : array
-        What it is given, (time * batch, inputs).
-    state, cell : array
-        Those that it begins with; `cell` is None but for an LSTM.
-    outputs : array
-        Of all steps.
-    gates : array
-        (gates, time, batch, size).
-    first, second : array or None
-        What its reserve has further: the cells of an LSTM and their tanh; of a GRU what the reset gate lets through.
-    """
+    """One cell over all steps: what it is, what it is given, and what it leaves for the way back."""
 
     layers: Layers
-    weights: Weights
-    backwards: bool
-    valid: np.ndarray | None
-    rows: np.ndarray
-    state: np.ndarray
-    cell: Any
-    outputs: np.ndarray
-    gates: np.ndarray
-    first: Any
-    second: Any
+    weights: Weights  # of the cell
+    backwards: bool  # from the last step to the first
+    valid: np.ndarray | None  # which steps lie inside their sequence
+    rows: np.ndarray  # what it is given, (time * batch, inputs)
+    state: np.ndarray  # at the beginning
+    cell: Any  # at the beginning; None but for an LSTM
+    outputs: np.ndarray  # of all steps
+    gates: np.ndarray  # (gates, time, batch, size)
+    first: Any  # of an LSTM its cells, of a GRU what the reset gate lets through
+    second: Any  # of an LSTM tanh of its cells
 
 
 def _forward(call: _Pass) -> tuple[np.ndarray, Any]:

@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian", "sumlogdiag"]
 
 
-@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",), dtypes=same_dtype)
+@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",), dtypes=same_dtype, shapes=leading_shape)
 def sumlogdiag(A: np.ndarray) -> np.ndarray:
     """Return the sum of the logarithms of the diagonal of each of many matrices.
 
@@ -47,9 +47,6 @@ def _sumlogdiag_gradient(ans: Any, A: Any) -> Any:
     shape = np.shape(A)
     on_diagonal = np.eye(shape[-1], dtype=np.bool_)
     return lambda g: np.where(on_diagonal, np.reshape(g, (*shape[:-2], 1, 1)) / np.where(on_diagonal, A, 1), 0)
-
-
-sumlogdiag.def_infer_shape(leading_shape)
 
 
 # -- what is taken out, and put in -------------------------------------------------------------------------------------

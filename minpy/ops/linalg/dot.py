@@ -14,9 +14,8 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_to
-from minpy.ops.inference.contractions import contracted
-from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rule_parts import merge_lengths, promoted, with_axes
+from minpy.ops.inference.contractions import contracted, product_shapes
+from minpy.ops.inference.rule_parts import known_ndim, promoted, with_axes
 from minpy.ops.kernels import matrix_products
 from minpy.ops.kernels.matrix_products import matrix_product
 from minpy.ops.registry import operator
@@ -184,22 +183,14 @@ def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, 
 
 @batch_dot.def_infer_shape
 def _batch_dot_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    ndim = next((len(stated) for stated in (*inputs, *outputs) if stated is not None), None)
+    ndim = known_ndim(*inputs, *outputs)
     if ndim is None:
         return inputs, outputs
     if ndim < 3:
         raise ShapeError("expected (..., n, k) and (..., k, m), with at least one leading axis.")
     lhs, rhs, result = (with_axes(stated, ndim) for stated in (*inputs, *outputs))
-    lead = merge_shapes(merge_shapes(lhs[:-2], rhs[:-2]), result[:-2]) or ()
-    rows, inner = lhs[:-3:-1] if transpose_a else lhs[-2:]
-    other, columns = rhs[:-3:-1] if transpose_b else rhs[-2:]
-    rows, inner, columns = (
-        merge_lengths(rows, result[-2]),
-        merge_lengths(inner, other),
-        merge_lengths(columns, result[-1]),
-    )
-    left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
-    return [lead + left, lead + right], [(*lead, rows, columns)]
+    lhs, rhs, result = product_shapes(lhs, rhs, result, transpose_a, transpose_b)
+    return [lhs, rhs], [result]
 
 
 # -- NumPy's products --------------------------------------------------------------------------------------------------
@@ -214,10 +205,7 @@ matmul = operator(
 
 def _summed_to(array: Any, shape: tuple[int, ...]) -> Any:
     """Return a gradient summed over the axes along which its argument was broadcast."""
-    full = np.shape(array)
-    if full == shape:
-        return array
-    return sum_to(array, shape)
+    return array if np.shape(array) == shape else sum_to(array, shape)
 
 
 @matmul.def_grad(argnum=0)

@@ -19,7 +19,6 @@ from minpy.ops.linalg.matrices import (
     merge_square,
     mirrored,
     require_factorable,
-    require_square,
     solved_each,
     square_shapes,
     transposed,
@@ -48,10 +47,7 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     {returns_array}
         Lower triangular matrices with positive diagonals, of the shape of `A`; with `lower=False` upper triangular.
 
-    {raises_shape_error}
-        If the matrices are not square.
-    DTypeError
-        If `A` does not hold float32 or float64 numbers.
+    {raises_unless_factorable}
     ArgumentValueError
         If a matrix is not positive definite: which one.
 
@@ -66,7 +62,6 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
            [0.5, 2. ]], dtype=float32)
     """
     require_factorable("linalg.potrf", "A", A)
-    require_square("linalg.potrf", "A", A)
     trouble = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
     factor: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), trouble)
     return factor if lower else transposed(factor)
@@ -104,10 +99,7 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     {returns_array}
         Symmetric matrices, of the shape of `A`.
 
-    {raises_shape_error}
-        If the matrices are not square.
-    DTypeError
-        If `A` does not hold float32 or float64 numbers.
+    {raises_unless_factorable}
     ArgumentValueError
         If a matrix has a zero on its diagonal: which one.
 
@@ -121,7 +113,6 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
            [-0.0625  ,  0.25    ]], dtype=float32)
     """
     require_factorable("linalg.potri", "A", A)
-    require_square("linalg.potri", "A", A)
     factor = triangle(A if lower else transposed(A))
     trouble = "is singular: it has a zero on its diagonal, and is no Cholesky factor."
     inverse = solved_each("linalg.potri", "A", _inverse_triangle, factor, trouble)
@@ -175,7 +166,7 @@ def gelqf(A: np.ndarray) -> Any:
     >>> q.asnumpy().round(4), l.asnumpy().round(4)
     (array([[-0.6, -0.8]], dtype=float32), array([[-5.]], dtype=float32))
     """
-    require_factorable("linalg.gelqf", "A", A)
+    require_factorable("linalg.gelqf", "A", A, square=False)
     if A.shape[-2] > A.shape[-1]:
         raise ShapeError(
             f"linalg.gelqf: A has shape {A.shape}; expected no more rows than columns, (..., n, m), n <= m."
@@ -214,10 +205,7 @@ def syevd(A: np.ndarray) -> Any:
     values : NDArray
         Of shape (..., n), in ascending order.
 
-    {raises_shape_error}
-        If the matrices are not square.
-    DTypeError
-        If `A` does not hold float32 or float64 numbers.
+    {raises_unless_factorable}
     ArgumentValueError
         If the eigenvalues do not converge: of which matrix.
 
@@ -233,7 +221,6 @@ def syevd(A: np.ndarray) -> Any:
            [1., 0.]], dtype=float32), array([1., 2.], dtype=float32))
     """
     require_factorable("linalg.syevd", "A", A)
-    require_square("linalg.syevd", "A", A)
     result = solved_each("linalg.syevd", "A", np.linalg.eigh, A, "has eigenvalues that do not converge.")
     values, vectors = result
     rows = transposed(vectors)

@@ -11,6 +11,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
+from minpy.ops.inference.contractions import product_shapes
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.inference.rule_parts import known_ndim, merge_lengths, product, promoted, with_axes
 from minpy.ops.kernels.matrix_products import matmul
@@ -206,21 +207,10 @@ def _product_shapes(name: str, inputs: Any, outputs: Any, *, transpose_a: bool, 
         raise ShapeError("expected matrices in the last two axes, (..., n, m).")
     axis = _rows_axis(name, axis, ndim)
     A, B, *results = (_swapped(with_axes(stated, ndim), axis) for stated in (*inputs, *outputs))
-    result = results[0]
-    for stated in results[1:]:
-        result = merge_shapes(result, stated) or ()
-    lead = merge_shapes(merge_shapes(A[:-2], B[:-2]), result[:-2]) or ()
-    rows, inner = A[:-3:-1] if transpose_a else A[-2:]
-    other, columns = B[:-3:-1] if transpose_b else B[-2:]
-    rows, inner, columns = (
-        merge_lengths(rows, result[-2]),
-        merge_lengths(inner, other),
-        merge_lengths(columns, result[-1]),
-    )
-    left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
-    shape = _swapped((*lead, rows, columns), axis)
-    shapes = [_swapped(lead + left, axis), _swapped(lead + right, axis), *[shape] * (len(inputs) - 2)]
-    return shapes, [shape]
+    result = merge_shapes(*results) or ()
+    shapes = product_shapes(A, B, result, transpose_a, transpose_b)
+    left, right, shape = (_swapped(merged, axis) for merged in shapes)
+    return [left, right, *[shape] * (len(inputs) - 2)], [shape]
 
 
 gemm.def_infer_shape(partial(_product_shapes, "linalg.gemm"))

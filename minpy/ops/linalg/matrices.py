@@ -61,14 +61,16 @@ def require_matrices(name: str, argument: str, data: Any) -> None:
         )
 
 
-def require_factorable(name: str, argument: str, data: Any) -> None:
-    """Raise, unless an array holds matrices of float32 or float64 numbers: those that LAPACK has routines for."""
+def require_factorable(name: str, argument: str, data: Any, square: bool = True) -> None:
+    """Raise, unless an array holds (square) matrices of float32 or float64 numbers, for which LAPACK has routines."""
     require_matrices(name, argument, data)
     if data.dtype.itemsize < 4:
         raise DTypeError(
             f"{name}: {argument} has dtype {data.dtype}; expected float32 or float64, in which matrices can be "
             f"factorized. Use {argument}.astype('float32')."
         )
+    if square:
+        require_square(name, argument, data)
 
 
 def require_square(name: str, argument: str, data: Any) -> None:
@@ -113,9 +115,7 @@ def solved_each(name: str, argument: str, solve: Callable[[Any], Any], array: An
 
 def merge_square(*shapes: PartialShape) -> PartialShape:
     """Return what several statements about the shape of square matrices say together."""
-    merged: PartialShape = None
-    for shape in shapes:
-        merged = merge_shapes(merged, shape)
+    merged = merge_shapes(*shapes)
     if merged is None:
         return None
     if len(merged) < 2:

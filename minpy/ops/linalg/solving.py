@@ -20,7 +20,6 @@ from minpy.ops.linalg.gemm import require_triangular_fit, triangular_shapes
 from minpy.ops.linalg.matrices import (
     leading_shape,
     require_factorable,
-    require_square,
     solved_each,
     square_shapes,
     transposed,
@@ -107,8 +106,8 @@ def trsm(
     array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
-    require_factorable("linalg.trsm", "A", A)
-    require_factorable("linalg.trsm", "B", B)
+    for argument, matrices in (("A", A), ("B", B)):
+        require_factorable("linalg.trsm", argument, matrices, square=False)
     require_triangular_fit("linalg.trsm", A, B, rightside)
     # X op(A) = B is op(A)ᵀ Xᵀ = Bᵀ.
     turn = transpose != rightside
@@ -154,10 +153,7 @@ def inverse(A: np.ndarray) -> np.ndarray:
     {returns_array}
         Of the shape of `A`.
 
-    {raises_shape_error}
-        If the matrices are not square.
-    DTypeError
-        If `A` does not hold float32 or float64 numbers.
+    {raises_unless_factorable}
     ArgumentValueError
         If a matrix is singular: which one.
 
@@ -167,7 +163,6 @@ def inverse(A: np.ndarray) -> np.ndarray:
            [ 0.4, -0.2]], dtype=float32)
     """
     require_factorable("linalg.inverse", "A", A)
-    require_square("linalg.inverse", "A", A)
     result: np.ndarray = solved_each("linalg.inverse", "A", np.linalg.inv, A, "is singular: it has no inverse.")
     return result
 
@@ -188,10 +183,7 @@ def det(A: np.ndarray) -> np.ndarray:
     {returns_array}
         Of the leading shape; (1,) for a single matrix. The gradient of a singular matrix is zero, as in MXNet.
 
-    {raises_shape_error}
-        If the matrices are not square.
-    DTypeError
-        If `A` does not hold float32 or float64 numbers.
+    {raises_unless_factorable}
 
     Notes
     -----
@@ -202,7 +194,6 @@ def det(A: np.ndarray) -> np.ndarray:
     array([-5.], dtype=float32)
     """
     require_factorable("linalg.det", "A", A)
-    require_square("linalg.det", "A", A)
     return np.reshape(np.linalg.det(A), A.shape[:-2] or (1,))
 
 
@@ -237,10 +228,7 @@ def slogdet(A: np.ndarray) -> Any:
     logabsdet : NDArray
         Of the same shape; -inf for a singular matrix, whose gradient is zero, as in MXNet.
 
-    {raises_shape_error}
-        If the matrices are not square.
-    DTypeError
-        If `A` does not hold float32 or float64 numbers.
+    {raises_unless_factorable}
 
     {examples}
     >>> sign, logarithm = nd.linalg.slogdet(nd.array([[1, 4], [2, 3]]))
@@ -248,7 +236,6 @@ def slogdet(A: np.ndarray) -> Any:
     (array([-1.], dtype=float32), array([1.6094], dtype=float32))
     """
     require_factorable("linalg.slogdet", "A", A)
-    require_square("linalg.slogdet", "A", A)
     sign, logarithm = np.linalg.slogdet(A)
     shape = A.shape[:-2] or (1,)
     return np.reshape(sign, shape), np.reshape(logarithm, shape)

@@ -121,6 +121,9 @@ def _normal_cdf(data: Any) -> Any:
     name="LeakyReLU",
     optional_inputs={"gamma": lambda attributes: attributes.get("act_type") == "prelu"},
     random=True,
+    dtypes=with_followers,
+    initializers={"gamma": '["Constant", {"value": 0.25}]'},
+    saved_outputs=lambda attributes: 2 if attributes.get("act_type") == "rrelu" else 1,
 )
 def leaky_relu(
     data: np.ndarray,
@@ -259,9 +262,5 @@ def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str) -> Any:
     return [data, *slopes], outputs
 
 
-leaky_relu.def_infer_type(with_followers)
-
 activation.category = leaky_relu.category = "activation"
 activation.caption = leaky_relu.caption = lambda attributes: str(attributes.get("act_type", "leaky"))
-leaky_relu.initializers = {"gamma": '["Constant", {"value": 0.25}]'}
-leaky_relu.saved_outputs = lambda attributes: 2 if attributes.get("act_type") == "rrelu" else 1

@@ -47,6 +47,10 @@ def _require_vectors(data: np.ndarray, axis: int, vectors: dict[str, np.ndarray]
     visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
     outputs=lambda attributes: ("output", "mean", "var") if attributes.get("output_mean_var") else ("output",),
     kernel={"_multiply": python_operators.imul, "_add": python_operators.iadd},
+    initializers={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
+    outputs_read=(1, 2),  # mean and inverse deviation: the result itself need not be kept
+    saved_outputs=lambda attributes: 3,
+    category="normalization",
 )
 def batch_norm(
     data: np.ndarray,
@@ -202,10 +206,3 @@ def batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
     wide = np.dtype(np.float32) if data == np.float16 else data
     vectors = [wide if dtype is None else dtype for dtype in inputs[1:]]
     return [data, *vectors], [result, *[vectors[0]] * (len(outputs) - 1)]
-
-
-batch_norm.initializers = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
-batch_norm.outputs_read = (1, 2)  # mean and inverse deviation: the result itself need not be kept
-
-batch_norm.saved_outputs = lambda attributes: 3
-batch_norm.category = "normalization"

@@ -12,7 +12,7 @@ from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.dtype_attributes import require_floats
-from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes, same_shape
+from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
 from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.nn.pooling import window_spread, window_sum
 from minpy.ops.registry import operator
@@ -68,7 +68,10 @@ def _require_vectors(name: str, data: Any, gamma: Any, beta: Any, length: int, m
             )
 
 
-@operator(name="InstanceNorm", may_alias=False)
+_FACTS: dict[str, Any] = {"may_alias": False, "category": "normalization"}
+
+
+@operator(name="InstanceNorm", saved_outputs=lambda attributes: 3, **_FACTS)
 def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps: float = 1e-3) -> np.ndarray:
     """Return the data shifted and scaled to mean 0 and variance 1 in each channel of each example.
 
@@ -104,7 +107,8 @@ def _instance_norm_gradients(ans: Any, data: Any, gamma: Any, beta: Any, *, eps:
 @operator(
     name="GroupNorm",
     outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
-    may_alias=False,
+    saved_outputs=lambda attributes: 3,
+    **_FACTS,
 )
 def group_norm(
     data: np.ndarray,
@@ -167,14 +171,10 @@ def _group_norm_gradients(
     return (lambda g: gradients(*g)) if output_mean_var else gradients
 
 
-def _known_channels(shape: PartialShape) -> PartialShape:
-    return None if shape is None else (shape[1],)
-
-
 @instance_norm.def_infer_shape
 def _instance_norm_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
     data = merge_shapes(inputs[0], outputs[0])
-    vector = merge_shapes(merge_shapes(inputs[1], inputs[2]), _known_channels(data))
+    vector = merge_shapes(merge_shapes(inputs[1], inputs[2]), None if data is None else data[1:2])
     return [data, vector, vector], [data]
 
 
@@ -203,7 +203,7 @@ def _length(data: Any, eps: float, mode: str) -> Any:
     return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
-@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda attributes: 2)
+@operator(name="L2Normalization", shapes=same_shape, saved_outputs=lambda attributes: 2, **_FACTS)
 def l2_normalization(
     data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
 ) -> np.ndarray:
@@ -267,7 +267,7 @@ def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:
     return sums * (alpha / nsize) + knorm
 
 
-@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda attributes: 2)
+@operator(name="LRN", shapes=same_shape, saved_outputs=lambda attributes: 2, **_FACTS)
 def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int) -> np.ndarray:
     """Return the data divided by a power of the squares of the channels beside: local response normalization.
 
@@ -313,8 +313,3 @@ def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: floa
         return np.reshape(part, np.shape(data))
 
     return gradient
-
-
-instance_norm.saved_outputs = group_norm.saved_outputs = lambda attributes: 3
-for _operator in (instance_norm, group_norm, l2_normalization, lrn):
-    _operator.category = "normalization"

@@ -28,7 +28,8 @@ def _starts(rows: int, classes: int) -> np.ndarray:
 def _places(label: np.ndarray, rows: int, classes: int, mode: str = "clip") -> np.ndarray:
     """Return where the classes stand in a flat array; numbers out of range are clipped, or refused."""
     if mode == "raise":
-        return (_checked(label, classes).reshape(rows) + _starts(rows, classes)).astype(np.intp, copy=False)
+        columns = checked_positions(label, classes, "label", _EXPECTED).reshape(rows)
+        return (columns + _starts(rows, classes)).astype(np.intp, copy=False)
     columns = label.astype(np.intp) if label.dtype.kind != "f" else truncated(label)
     if label.dtype.kind != "f" or columns is label:
         columns = columns.copy()
@@ -49,10 +50,6 @@ def _require_labels(data: Any, label: Any) -> None:
 
 
 _EXPECTED = "the number of a class, 0 <= label < {}. A label that stands for nothing needs a sample_weight of 0."
-
-
-def _checked(label: np.ndarray, classes: int) -> np.ndarray:
-    return checked_positions(label, classes, "label", _EXPECTED)
 
 
 @operator(name="_class_log_probability", public=False, zero=(1,))

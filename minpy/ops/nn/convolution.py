@@ -416,11 +416,9 @@ def _deconvolution_shapes(
     return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [(batch, num_filter, *lengths)]
 
 
-def _caption(attributes: dict[str, Any]) -> str:
-    stride = attributes.get("stride") or (1,)
-    return f"{joined(attributes['kernel'])}/{joined(stride)}, {attributes['num_filter']}"
-
-
 convolution.saved_aliases = frozenset({"Convolution_v1"})
 for _operator in (convolution, deconvolution):
-    _operator.category, _operator.caption = "product", _caption
+    _operator.category = "product"
+    _operator.caption = lambda attributes: (
+        f"{joined(attributes['kernel'])}/{joined(attributes.get('stride') or (1,))}, {attributes['num_filter']}"
+    )

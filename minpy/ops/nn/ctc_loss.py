@@ -11,7 +11,6 @@ from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.dtype_attributes import require_floats
-from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rule_parts import merge_lengths, with_axes, with_followers
 from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.registry import operator
@@ -31,6 +30,10 @@ _NEVER = -1e30
         "data_lengths": lambda attributes: bool(attributes.get("use_data_lengths", False)),
         "label_lengths": lambda attributes: bool(attributes.get("use_label_lengths", False)),
     },
+    zero=(1, 2, 3),
+    dtypes=with_followers,
+    saved_outputs=lambda attributes: 2,
+    category="loss",
 )
 def ctc_loss(
     data: np.ndarray,
@@ -281,20 +284,10 @@ def _gradient(data: Any, paths: _Paths, g: Any, less: Callable[[Any, Any], Any])
     return less(np.exp(scores) * seen, visits) * np.reshape(g, (1, shape[1], 1))
 
 
-for _position in (1, 2, 3):
-    ctc_loss.def_grad_zero(_position)
-
-
 @ctc_loss.def_infer_shape
 def _ctc_shapes(inputs: Any, outputs: Any) -> Any:
     data, label = with_axes(inputs[0], 3), with_axes(inputs[1], 2)
     lengths = [with_axes(shape, 1) for shape in (*inputs[2:], *outputs)]
     batch = merge_lengths(data[1], label[0], *(stated[0] for stated in lengths))
     data, label = (data[0], batch, data[2]), (batch, label[1])
-    vector = merge_shapes((batch,), None)
-    return [data, label, *[vector] * (len(inputs) - 2)], [vector]
-
-
-ctc_loss.def_infer_type(with_followers)
-ctc_loss.saved_outputs = lambda attributes: 2
-ctc_loss.category = "loss"
+    return [data, label, *[(batch,)] * (len(inputs) - 2)], [(batch,)]

@@ -39,6 +39,8 @@ def _affine(rows: Any, weight: Any, bias: Any) -> Any:
     name="FullyConnected",
     optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)},
     kernel={"_product": linear},
+    category="product",
+    caption=lambda attributes: str(attributes["num_hidden"]),
 )
 def fully_connected(
     data: np.ndarray,
@@ -132,18 +134,9 @@ def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidd
 def _weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: dot(np.transpose(g), data)
+        return lambda g: dot(g.T, data)
     rows = _flat_rows(shape, flatten)
     return lambda g: dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
-
-
-@fully_connected.def_grad_kernel(argnum=1)
-def _raw_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
-    shape = data.shape
-    if len(shape) == 2:
-        return lambda g: matrix_product(g.T, data)
-    rows = _flat_rows(shape, flatten)
-    return lambda g: matrix_product(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
 
 
 @fully_connected.def_grad_into(argnum=1)
@@ -206,7 +199,3 @@ def _fully_connected_shapes(inputs: Any, outputs: Any, *, num_hidden: int, flatt
         width = product(data[1:]) if flatten else data[-1]
         weight = (num_hidden, merge_lengths(weight[1], width))
     return [data, weight, *[(num_hidden,)] * len(bias)], [result]
-
-
-fully_connected.category = "product"
-fully_connected.caption = lambda attributes: str(attributes["num_hidden"])

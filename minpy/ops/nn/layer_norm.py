@@ -19,15 +19,13 @@ from minpy.ops.registry import operator
 __all__ = ["layer_norm"]
 
 
-def _shifted(data: Any, by: Any) -> Any:
-    """Return the sum in the dtype of the data: the definition of `+=`."""
-    return (data + by).astype(data.dtype, copy=False)
-
-
 @operator(
     name="LayerNorm",
     outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
     kernel={"_shift": python_operators.iadd},
+    dtypes=with_followers,
+    saved_outputs=lambda attributes: 3,
+    category="normalization",
 )
 def layer_norm(
     data: np.ndarray,
@@ -37,7 +35,7 @@ def layer_norm(
     axis: int = -1,
     eps: float = 1e-5,
     output_mean_var: bool = False,
-    _shift: Callable[[Any, Any], Any] = _shifted,
+    _shift: Callable[[Any, Any], Any] = lambda data, by: (data + by).astype(data.dtype, copy=False),
 ) -> Any:
     """Return the data shifted and scaled to mean 0 and variance 1 along an axis, times gamma, plus beta.
 
@@ -151,9 +149,3 @@ def _layer_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     if data is not None:
         moments = [replace_length(data, axis % len(data), 1)] * len(moments)
     return [data, *vectors], [data, *moments]
-
-
-layer_norm.def_infer_type(with_followers)
-
-layer_norm.saved_outputs = lambda attributes: 3
-layer_norm.category = "normalization"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
@@ -19,18 +20,7 @@ from minpy.ops.registry import operator
 __all__ = ["masked_log_softmax", "masked_softmax"]
 
 
-@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax})
-def masked_softmax(
-    data: np.ndarray,
-    mask: np.ndarray,
-    *,
-    axis: int = -1,
-    temperature: float | None = 1.0,
-    normalize: bool = True,
-    _masked: Callable[..., Any] = masked_softmax_along,
-) -> np.ndarray:
-    """Return exp(data / temperature) where a mask is set, scaled so that it sums to 1 along an axis; 0 elsewhere.
-
+_MASKED = """
     {data_parameter}
         Floating point.
     mask : NDArray
@@ -42,13 +32,34 @@ def masked_softmax(
         Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
 
     {returns_array}
-        Of the data's shape and dtype. Where the mask leaves nothing along the axis, all elements are 0.
-
+    """
+_RAISES = """
     {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
     {or_integers}
 
     {examples}
+    """
+_FACTS: dict[str, Any] = {"zero": (1,), "dtypes": dtype_of(0), "category": "activation"}
+
+
+@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax}, **_FACTS)
+@documented(masked=_MASKED, raises=_RAISES)
+def masked_softmax(
+    data: np.ndarray,
+    mask: np.ndarray,
+    *,
+    axis: int = -1,
+    temperature: float | None = 1.0,
+    normalize: bool = True,
+    _masked: Callable[..., Any] = masked_softmax_along,
+) -> np.ndarray:
+    """Return exp(data / temperature) where a mask is set, scaled so that it sums to 1 along an axis; 0 elsewhere.
+
+    {masked}
+        Of the data's shape and dtype. Where the mask leaves nothing along the axis, all elements are 0.
+
+    {raises}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
     >>> nd._internal._npx_masked_softmax(data, mask).asnumpy()
     array([[0.5, 0.5, 0. ]], dtype=float32)
@@ -77,7 +88,8 @@ def _masked_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, tempe
     return lambda g: divided(softmax_pulled(ans, g, axis), temperature)
 
 
-@operator(name="_npx_masked_log_softmax")
+@operator(name="_npx_masked_log_softmax", **_FACTS)
+@documented(masked=_MASKED, raises=_RAISES)
 def masked_log_softmax(
     data: np.ndarray,
     mask: np.ndarray,
@@ -88,24 +100,10 @@ def masked_log_softmax(
 ) -> np.ndarray:
     """Return the logarithm of `masked_softmax`, without its loss of precision; -inf where the mask is 0.
 
-    {data_parameter}
-        Floating point.
-    mask : NDArray
-        Of a shape that broadcasts to the data's: elements count where it is not 0.
-    axis : int
-    temperature : float, optional
-        Divides the data.
-    normalize : bool
-        Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
-
-    {returns_array}
+    {masked}
         Of the data's shape and dtype. The gradient is 0 where the mask is.
 
-    {raises_shape_error}
-        If the mask does not broadcast to the data, or there is no such axis.
-    {or_integers}
-
-    {examples}
+    {raises}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
     >>> nd._internal._npx_masked_log_softmax(data, mask).asnumpy().round(4)
     array([[-0.6931, -0.6931,    -inf]], dtype=float32)
@@ -134,8 +132,5 @@ def _masked_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
     return [data, mask], [result]
 
 
-for _operator in (masked_softmax, masked_log_softmax):
-    _operator.def_grad_zero(1)
-    _operator.def_infer_shape(_masked_shapes)
-    _operator.def_infer_type(dtype_of(0))
-    _operator.category = "activation"
+masked_softmax.def_infer_shape(_masked_shapes)
+masked_log_softmax.def_infer_shape(_masked_shapes)

@@ -31,11 +31,6 @@ __all__ = [
 ]
 
 
-def _check_targets(name: str, data: np.ndarray, label: np.ndarray) -> None:
-    if label.shape != data.shape and not (label.size == data.size and label.shape[:1] == data.shape[:1]):
-        raise ShapeError(f"{name}: data has shape {data.shape}, label {label.shape}; they must be equal.")
-
-
 def _regression_shapes(inputs: Any, outputs: Any) -> Any:
     [data, label], outputs = like_data(inputs, outputs)
     if data is not None and not (len(data) == 2 and data[1] == UNKNOWN):
@@ -78,7 +73,8 @@ def _regression(
     """Define an output whose loss has the gradient `error(data, label)` in each element."""
 
     def forward(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
-        _check_targets(name, data, label)
+        if label.shape != data.shape and not (label.size == data.size and label.shape[:1] == data.shape[:1]):
+            raise ShapeError(f"{name}: data has shape {data.shape}, label {label.shape}; they must be equal.")
         return compute(data)
 
     def rule(ans: Any, data: Any, label: Any, *, grad_scale: float) -> Any:
@@ -202,10 +198,7 @@ def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
     return data.copy()
 
 
-@make_loss_of_ones.def_grad()
-def _make_loss_of_ones_gradient(ans: Any, data: Any) -> Any:
-    shape, dtype = np.shape(data), np.result_type(data)
-    return lambda g: np.ones(shape, dtype)
+make_loss_of_ones.def_grad(lambda ans, data: lambda g: np.ones(np.shape(data), np.result_type(data)))
 
 
 @operator(name="SVMOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True, mergeable=False)
@@ -272,6 +265,3 @@ def _svm_output_gradient(
 def _svm_output_shapes(inputs: Any, outputs: Any) -> Any:
     [data, label], outputs = like_data(inputs, outputs)
     return [data, label if data is None else by_default(label, data[:1])], outputs
-
-
-# As in MXNet, where a graph that calls one of these twice gets its gradient twice.

@@ -38,10 +38,6 @@ def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
     return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
 
 
-def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
-    return run(*call, masks)
-
-
 @operator(
     name="RNN",
     visible_outputs=_visible,
@@ -51,7 +47,12 @@ def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
-    kernel={"_computed": _by_kernel},
+    kernel={"_computed": lambda call, masks: run(*call, masks)},
+    draws=lambda attributes: float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False,
+    zero=(4,),
+    may_alias=False,
+    category="product",
+    caption=lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}",
 )
 def rnn(
     data: np.ndarray,
@@ -159,7 +160,8 @@ def rnn(
     )
     masks = _masks(call, p if training else 0.0)
     result, last, last_cell, reserve = _computed(call, masks)
-    return _answers(data.dtype, result, last, last_cell, masks, reserve)
+    seen = [result, last] if last_cell is None else [result, last, last_cell]
+    return (*(value.astype(data.dtype, copy=False) for value in seen), masks, reserve)  # the last two: for the way back
 
 
 def _layers(
@@ -267,12 +269,6 @@ def _masks(call: Call, p: float) -> np.ndarray:
     return drawn_masks((layers.count - 1, steps, batch, width), call.data.dtype, p)
 
 
-def _answers(dtype: Any, result: Any, last: Any, last_cell: Any, masks: Any, reserve: Any) -> tuple[Any, ...]:
-    """Return the answer's parts: those that callers see in their dtype, then those for the way back."""
-    seen = [result, last] if last_cell is None else [result, last, last_cell]
-    return (*(value.astype(dtype, copy=False) for value in seen), masks, reserve)
-
-
 def _upstream(call: Call, g: Any) -> tuple[Any, Any, Any]:
     """Return the upstream gradients of outputs, states and cells, in the dtype to compute in."""
     dtype = call.data.dtype
@@ -325,10 +321,6 @@ def _with_lengths(parts: tuple[Any, ...], mode: str, state_cell: Any) -> tuple[A
     return (*parts[:3], np.zeros(np.shape(state_cell), state_cell.dtype))
 
 
-rnn.def_grad_zero(4)
-rnn.may_alias = False
-
-
 @rnn.def_infer_shape
 def _rnn_shapes(
     inputs: Any,
@@ -366,36 +358,9 @@ def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
     return [*shared, *rest], outputs
 
 
-def _draws(attributes: dict[str, Any]) -> bool:
-    """Tell whether a call drops outputs."""
-    return float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False
-
-
-rnn.draws = _draws
-
-
 @operator(name="_rnn_param_concat", dtypes=promoted)
 def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
-    """Return the parameters of recurrent layers as one vector: arrays joined along an axis, as `concat` does.
-
-    Parameters
-    ----------
-    *data : NDArray
-        The weights and biases, flat, in the order in which `RNN` takes them.
-    dim : int
-        The axis.
-    num_args : int, optional
-        Accepted and not used: the number of arrays.
-
-    {returns_array}
-
-    {raises_shape_error}
-        If the arrays differ in another axis, or there is no such axis.
-
-    {examples}
-    >>> nd._internal._rnn_param_concat(nd.array([1, 2]), nd.array([3]), dim=0).asnumpy()
-    array([1., 2., 3.], dtype=float32)
-    """
+    """Return the parameters of recurrent layers as one vector, in the order in which `RNN` takes them: see `concat`."""
     return concat.definition(*data, dim=dim)
 
 
@@ -413,7 +378,3 @@ def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     if unknown and outputs[0] != (UNKNOWN,) and rest >= 0 and rest % len(unknown) == 0:
         inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
     return inputs, outputs
-
-
-rnn.category = "product"
-rnn.caption = lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}"

@@ -52,11 +52,6 @@ def _bins(starts: np.ndarray, ends: np.ndarray, count: int, length: int) -> tupl
     return np.clip(first, 0, length).astype(np.intp), np.clip(last, 0, length).astype(np.intp)
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """Return whole numbers, halves away from zero."""
-    return np.copysign(np.floor(np.abs(values) + values.dtype.type(0.5)), values)
-
-
 def _levels(lengths: np.ndarray) -> np.ndarray:
     """Return the logarithms of the largest powers of two that fit; those of 0 are 0."""
     return np.frexp(np.maximum(lengths, 1).astype(float))[1] - 1
@@ -75,7 +70,8 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
     tall, wide = grid
     working = np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
     boxes = rois.astype(working)
-    corners = _rounded(boxes[:, 1:] * working.type(spatial_scale))
+    scaled = boxes[:, 1:] * working.type(spatial_scale)
+    corners = np.copysign(np.floor(np.abs(scaled) + working.type(0.5)), scaled)  # halves are rounded away from zero
     images = boxes[:, 0].astype(np.intp)
     top, bottom = _bins(corners[:, 1], corners[:, 3], tall, height)
     left, right = _bins(corners[:, 0], corners[:, 2], wide, width)
@@ -127,7 +123,7 @@ def pick_flat(data: Any, places: Any) -> Any:
     return np.where(places < 0, data.dtype.type(0), data.reshape(-1)[places])
 
 
-@operator(name="_place_flat", public=False, zero=(1,))
+@operator(name="_place_flat", public=False, zero=(1,), grad=lambda ans, values, places: lambda h: pick_flat(h, places))
 def place_flat(values: Any, places: Any, *, shape: Ints) -> Any:
     """Return the transpose of `pick_flat`: zeros of `shape`, with each value added at its place."""
     size = math.prod(shape)
@@ -137,7 +133,6 @@ def place_flat(values: Any, places: Any, *, shape: Ints) -> Any:
 
 
 pick_flat.def_grad(lambda ans, data, places: lambda g: place_flat(g, places, shape=np.shape(data)), argnum=0)
-place_flat.def_grad(lambda ans, values, places: lambda h: pick_flat(h, places), argnum=0)
 
 
 @operator(name="ROIPooling", visible_outputs=1, zero=(1,), shape_only=(0,), category="pooling")

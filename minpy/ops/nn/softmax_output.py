@@ -154,7 +154,9 @@ def _softmax_output_gradient(
         part, kept = ans - label, None
     else:
         label = np.reshape(label, shape[:axis] + shape[axis + 1 :])
-        part = ans - _smoothed(label, shape[axis], axis, smooth_alpha)
+        off = smooth_alpha / (shape[axis] - 1) if shape[axis] > 1 else 0.0
+        wanted = one_hot(label, depth=shape[axis], on_value=1 - smooth_alpha, off_value=off)
+        part = ans - np.moveaxis(wanted, -1, axis)
         kept = np.expand_dims(label != ignore_label, axis) if use_ignore else None
         if normalization == "valid":
             scale /= max(int(np.count_nonzero(label != ignore_label)), 1)
@@ -206,12 +208,6 @@ def _softmax_output_gradient_into(
             out *= scale
 
     return one_class_a_row
-
-
-def _smoothed(label: np.ndarray, classes: int, axis: int, alpha: float) -> np.ndarray:
-    """Return the probabilities that labels stand for, with the classes along an axis."""
-    off = alpha / (classes - 1) if classes > 1 else 0.0
-    return np.moveaxis(one_hot(label, depth=classes, on_value=1 - alpha, off_value=off), -1, axis)
 
 
 @softmax_output.def_infer_shape

@@ -17,7 +17,9 @@ from minpy.ops.registry import operator
 __all__ = ["identity_attach_kl_sparse_reg"]
 
 
-@operator(name="IdentityAttachKLSparseReg", auxiliary=("moving_avg",), visible_outputs=1, shape_only=(0,))
+@operator(
+    name="IdentityAttachKLSparseReg", auxiliary=("moving_avg",), visible_outputs=1, shape_only=(0,), outputs_read=(1,)
+)
 def identity_attach_kl_sparse_reg(
     data: np.ndarray,
     moving_avg: np.ndarray,
@@ -81,9 +83,6 @@ def _sparse_gradient(ans: Any, data: Any, moving_avg: Any, *, sparseness_target:
         return g[0] + np.dtype(data.dtype).type(penalty) * push
 
     return gradient
-
-
-identity_attach_kl_sparse_reg.outputs_read = (1,)
 
 
 @identity_attach_kl_sparse_reg.def_infer_shape

@@ -47,12 +47,6 @@ def _repeated(data: np.ndarray, down: int, across: int) -> np.ndarray:
     return data.repeat(down, axis=2).repeat(across, axis=3)
 
 
-def _collected(g: Any, shape: Ints, down: int, across: int) -> Any:
-    """Return the transpose of `_repeated`: sums over the copies of each point."""
-    batch, channels, height, width = shape
-    return sum_over(np.reshape(g, (batch, channels, height, down, width, across)), axis=(3, 5))
-
-
 def bilinear_window(shape: PartialShape, scale: int) -> dict[str, Any]:
     """Return the attributes of the deconvolution that weights neighbours; there is one filter a channel."""
     channels = shape[1] if shape is not None and len(shape) == 4 else 1
@@ -140,7 +134,11 @@ def _upsampling_gradients(
             cotangents = [g] * len(shapes)
         else:
             cotangents = [g[:, end - shape[1] : end] for end, shape in zip(ends, shapes, strict=True)]
-        return tuple(_collected(part, shape, *f) for part, shape, f in zip(cotangents, shapes, factors, strict=True))
+        blocks = [
+            np.reshape(part, (*shape[:3], down, shape[3], across))
+            for part, shape, (down, across) in zip(cotangents, shapes, factors, strict=True)
+        ]
+        return tuple(sum_over(block, axis=(3, 5)) for block in blocks)
 
     return gradients
 
@@ -169,10 +167,7 @@ def _input_names(attributes: dict[str, Any], count: int | None = None) -> list[s
     return [f"arg{index}" for index in range(count or attributes.get("num_args") or 0)]
 
 
-def _saved_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes as files hold them: the weights of 'bilinear' do not count."""
-    return {**attributes, "num_args": 1} if attributes.get("sample_type") == "bilinear" else attributes
-
-
 upsampling.input_names = _input_names
-upsampling.saved_attributes = _saved_attributes
+upsampling.saved_attributes = lambda attributes: (  # the weights of 'bilinear' do not count
+    {**attributes, "num_args": 1} if attributes.get("sample_type") == "bilinear" else attributes
+)

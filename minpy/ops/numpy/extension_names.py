@@ -4,52 +4,37 @@ from __future__ import annotations
 
 __all__ = ["OPERATOR_NAMES"]
 
-# By the names here, those of the operators.
-OPERATOR_NAMES = {
+_OTHER_NAMES = {
     "activation": "Activation",
     "arange_like": "_contrib_arange_like",
-    "batch_dot": "batch_dot",
     "batch_flatten": "Flatten",
     "batch_norm": "BatchNorm",
-    "broadcast_like": "broadcast_like",
     "cast": "Cast",
     "convolution": "Convolution",
     "ctc_loss": "CTCLoss",
     "deconvolution": "Deconvolution",
     "dropout": "Dropout",
     "embedding": "Embedding",
-    "erf": "erf",
-    "erfinv": "erfinv",
     "fully_connected": "FullyConnected",
-    "gamma": "gamma",
-    "gammaln": "gammaln",
-    "gather_nd": "gather_nd",
     "group_norm": "GroupNorm",
     "instance_norm": "InstanceNorm",
     "l2_normalization": "L2Normalization",
     "layer_norm": "LayerNorm",
     "leaky_relu": "LeakyReLU",
-    "log_softmax": "log_softmax",
-    "masked_log_softmax": "masked_log_softmax",
-    "masked_softmax": "masked_softmax",
     "multibox_detection": "_contrib_MultiBoxDetection",
     "multibox_prior": "_contrib_MultiBoxPrior",
     "multibox_target": "_contrib_MultiBoxTarget",
-    "one_hot": "one_hot",
-    "pick": "pick",
     "pooling": "Pooling",
-    "relu": "relu",
-    "reshape_like": "reshape_like",
     "rnn": "RNN",
     "roi_pooling": "ROIPooling",
     "sequence_last": "SequenceLast",
     "sequence_mask": "SequenceMask",
     "sequence_reverse": "SequenceReverse",
-    "shape_array": "shape_array",
-    "sigmoid": "sigmoid",
-    "slice": "slice",
-    "smooth_l1": "smooth_l1",
-    "softmax": "softmax",
     "stop_gradient": "BlockGrad",
-    "topk": "topk",
 }
+_SAME_NAMES = """
+    batch_dot broadcast_like erf erfinv gamma gammaln gather_nd log_softmax masked_log_softmax masked_softmax
+    one_hot pick relu reshape_like shape_array sigmoid slice smooth_l1 softmax topk
+"""
+# By the names here, those of the operators.
+OPERATOR_NAMES = {**_OTHER_NAMES, **{name: name for name in _SAME_NAMES.split()}}

@@ -30,27 +30,13 @@ elementwise("_npi_isposinf", lambda x: np.isinf(x) & (x > 0), zero=True, dtype="
 elementwise("_npx_relu", lambda x: np.maximum(x, 0))
 elementwise("_npx_sigmoid", lambda x: 0.5 * np.tanh(0.5 * x) + 0.5)
 
+_UFUNCS = """
+    add subtract multiply true_divide mod power arctan2 hypot copysign lcm bitwise_and bitwise_or bitwise_xor equal
+    not_equal greater greater_equal less less_equal
+"""
 _BINARY: dict[str, Any] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "true_divide": np.true_divide,
-    "mod": np.mod,
-    "power": np.power,
-    "arctan2": np.arctan2,
-    "hypot": np.hypot,
-    "copysign": np.copysign,
+    **{name: getattr(np, name) for name in _UFUNCS.split()},
     "ldexp": lambda x1, x2: x1 * np.power(2.0, x2).astype(np.result_type(x1)),
-    "lcm": np.lcm,
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "equal": np.equal,
-    "not_equal": np.not_equal,
-    "greater": np.greater,
-    "greater_equal": np.greater_equal,
-    "less": np.less,
-    "less_equal": np.less_equal,
 }
 _RELATIONS = {name for name in _BINARY if "equal" in name or name in ("greater", "less")}
 _CONSTANT = {name for name in _BINARY if name in ROWS and ROWS[name].gradient == "zero"}

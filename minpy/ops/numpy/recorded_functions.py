@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.operator import Operator
 from minpy.core.sums import mean_over, sum_over
 from minpy.ops.registry import operator
 from minpy.ops.tensor.reduction import expand, product_of_others, raw_product_of_others, resolve_axes
@@ -134,32 +133,14 @@ numpy_clip.def_grad(lambda ans, a, a_min, a_max: lambda g: g * ((ans == a_max) &
 # -- piecewise constant ------------------------------------------------------------------------------------------------
 
 
-def _constant(ufunc: np.ufunc) -> Operator:
-    """Define a ufunc whose result is not differentiable, or has a gradient of zero."""
-    names = ("x",) if ufunc.nin == 1 else ("x1", "x2")
-    made: Operator = operator(ufunc, public=False, inputs=names, doc=f"Return `numpy.{ufunc.__name__}`.")
-    return made.def_grad_zero()
-
-
-for _ufunc in (
-    np.equal,
-    np.not_equal,
-    np.less,
-    np.less_equal,
-    np.greater,
-    np.greater_equal,
-    np.logical_and,
-    np.logical_or,
-    np.logical_xor,
-    np.logical_not,
-    np.isfinite,
-    np.isinf,
-    np.isnan,
-    np.signbit,
-    np.rint,
-    np.floor_divide,
-):
-    _constant(_ufunc)
+_CONSTANT = """
+    equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isfinite
+    isinf isnan signbit rint floor_divide
+"""  # ufuncs whose result is not differentiable, or has a gradient of zero
+for _name in _CONSTANT.split():
+    _ufunc: np.ufunc = getattr(np, _name)
+    _inputs = ("x",) if _ufunc.nin == 1 else ("x1", "x2")
+    operator(_ufunc, public=False, inputs=_inputs, doc=f"Return `numpy.{_name}`.", zero="all")
 
 
 @operator(name="_numpy_round", implements=(np.round, np.around), public=False, zero="all")

@@ -37,20 +37,7 @@ def numpy_stack(*arrays: Any, axis: int = 0) -> Any:
     return np.stack(arrays, axis=axis)
 
 
-def _numpy_stack_gradient(ans: Any, *arrays: Any, axis: int) -> Any:
-    return stack_gradient(ans, *arrays, axis=axis)
+numpy_stack.def_multiple_grad(lambda ans, *arrays, axis: stack_gradient(ans, *arrays, axis=axis))
 
-
-numpy_stack.def_multiple_grad(_numpy_stack_gradient)
-
-
-def _concatenate(arrays: Any, axis: int | None = 0) -> Any:
-    return numpy_concatenate(*arrays, axis=axis)
-
-
-def _stack(arrays: Any, axis: int = 0) -> Any:
-    return numpy_stack(*arrays, axis=axis)
-
-
-FUNCTIONS[np.concatenate] = _concatenate
-FUNCTIONS[np.stack] = _stack
+FUNCTIONS[np.concatenate] = lambda arrays, axis=0: numpy_concatenate(*arrays, axis=axis)
+FUNCTIONS[np.stack] = lambda arrays, axis=0: numpy_stack(*arrays, axis=axis)

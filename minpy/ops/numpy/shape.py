@@ -59,7 +59,7 @@ def numpy_broadcast_to(array: Any, *, shape: Any) -> Any:
     return np.broadcast_to(array, shape)
 
 
-@operator(name="_numpy_flip", implements=np.flip, public=False)
+@operator(name="_numpy_flip", implements=np.flip, public=False, grad=lambda ans, m, *, axis: lambda g: np.flip(g, axis))
 def numpy_flip(m: Any, *, axis: Any = None) -> Any:
     """Return `numpy.flip`."""
     return np.flip(m, axis)
@@ -71,7 +71,7 @@ def numpy_roll(a: Any, *, shift: Any, axis: Any = None) -> Any:
     return np.roll(a, shift, axis)
 
 
-@operator(name="_numpy_copy", implements=np.copy, public=False)
+@operator(name="_numpy_copy", implements=np.copy, public=False, grad=lambda ans, a: lambda g: g)
 def numpy_copy(a: Any, *, order: Any = "K") -> Any:
     """Return `numpy.copy`."""
     return np.copy(a, order=order)
@@ -81,7 +81,6 @@ def _back_to_shape(g: Any, a: Any) -> Any:
     return np.reshape(g, np.shape(a))
 
 
-numpy_copy.def_grad(lambda ans, a: lambda g: g)
 numpy_reshape.def_grad(lambda ans, a, *, shape, order: lambda g: np.reshape(g, np.shape(a), order=order))
 numpy_ravel.def_grad(lambda ans, a, *, order: lambda g: np.reshape(g, np.shape(a), order=order))
 numpy_expand_dims.def_grad(lambda ans, a, *, axis: lambda g: _back_to_shape(g, a))
@@ -89,7 +88,6 @@ numpy_squeeze.def_grad(lambda ans, a, *, axis: lambda g: _back_to_shape(g, a))
 numpy_swapaxes.def_grad(lambda ans, a, *, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2))
 numpy_moveaxis.def_grad(lambda ans, a, *, source, destination: lambda g: np.moveaxis(g, destination, source))
 numpy_broadcast_to.def_grad(lambda ans, array, *, shape: lambda g: g)
-numpy_flip.def_grad(lambda ans, m, *, axis: lambda g: np.flip(g, axis))
 
 
 @numpy_transpose.def_grad()

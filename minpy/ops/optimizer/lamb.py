@@ -229,43 +229,14 @@ _ORDER = (
 )
 multi_lamb_update = MultiUpdate(
     lamb_update,
-    """Return several weights after a step of LAMB each: see `lamb_update_phase1` and `lamb_update_phase2`.
-
-    References
-    ----------
-    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> weight, mean, var = nd.array([3, 4]), nd.zeros(2), nd.zeros(2)
-    >>> nd.contrib.multi_lamb_update(
-    ...     [weight], [nd.array([0, 1])], [mean], [var], step_count=[1], lrs=[0.5], wds=[0.0], out=[weight]
-    ... )[0].asnumpy().round(3)
-    array([3. , 1.5], dtype=float32)
-    """,
+    "Return several weights after a step of LAMB each: see `nd.contrib.multi_lamb_update`.",
     name="_multi_lamb_update",
     attributes=_ORDER,
     rates=_RATES,
 )
 multi_mp_lamb_update = MultiUpdate(
     mp_lamb_update,
-    """Return several weights after a step of LAMB each that is made in float32: see `mp_lamb_update_phase1`.
-
-    References
-    ----------
-    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> weight32, mean, var = nd.array([3, 4]), nd.zeros(2), nd.zeros(2)
-    >>> weight, grad = weight32.astype('float16'), nd.array([0, 1], dtype='float16')
-    >>> nd.contrib.multi_mp_lamb_update(
-    ...     [weight], [grad], [mean], [var], [weight32], step_count=[1], lrs=[0.5], wds=[0.0], out=[weight]
-    ... )[0].asnumpy()
-    array([3. , 1.5], dtype=float16)
-    """,
+    "Return several weights after a step of LAMB each that is made in float32: see `nd.contrib.multi_mp_lamb_update`.",
     name="_multi_mp_lamb_update",
     attributes=_ORDER,
     rates=_RATES,
@@ -275,7 +246,7 @@ multi_mp_lamb_update = MultiUpdate(
 # -- LARS --------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="multi_lars")
+@operator(name="multi_lars", zero="all", shapes=same_shape, dtypes=same_dtype)
 def multi_lars(
     lrs: np.ndarray,
     weights_sum_sq: np.ndarray,
@@ -321,8 +292,3 @@ def multi_lars(
     is_scaled = np.logical_and(weights > 0, grads > 0)
     divisor = np.where(is_scaled, grads * rescale_grad + wds * weights + eps, 1)
     return np.where(is_scaled, lrs * eta * weights / divisor, lrs).astype(lrs.dtype)
-
-
-multi_lars.def_grad_zero()
-multi_lars.def_infer_shape(same_shape)
-multi_lars.def_infer_type(same_dtype)

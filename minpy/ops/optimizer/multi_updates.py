@@ -203,9 +203,7 @@ class MultiUpdate(Operator):
         filled: list[PartialShape] = []
         results: list[PartialShape] = []
         for index in range(number):
-            shape = outputs[index]
-            for input_shape in inputs[index * stride : (index + 1) * stride]:
-                shape = merge_shapes(shape, input_shape)
+            shape = merge_shapes(outputs[index], *inputs[index * stride : (index + 1) * stride])
             filled += [shape] * stride
             results.append(shape)
         return filled + [(number,) if name in self.lists else (1,) for name in self.shared], results

@@ -14,7 +14,7 @@ import numpy as np
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.base_operator import DTypes, PartialShape, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.buffers import note_write, note_writes
 from minpy.core.default_attributes import default_attributes
 from minpy.core.errors import (
@@ -452,10 +452,8 @@ class Update(Operator):
 
     def _infer_shapes(self, inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
         names = self.signature.inputs
-        shape: PartialShape = outputs[0]
-        for name, input_shape in zip(names, inputs, strict=True):
-            if name not in self.numbers:
-                shape = merge_shapes(shape, input_shape)
+        arrays = (stated for name, stated in zip(names, inputs, strict=True) if name not in self.numbers)
+        shape = merge_shapes(outputs[0], *arrays)
         return [(1,) if name in self.numbers else shape for name in names], [shape]
 
     def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:

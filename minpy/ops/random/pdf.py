@@ -77,29 +77,9 @@ def _times_log(factor: Any, x: Any) -> Any:
 # -- logarithms of densities and their derivatives, by the sample first ------------------------------------------------
 
 
-def _uniform(x: Any, low: Any, high: Any) -> Any:
-    return -np.log(high - low) + 0 * x
-
-
 def _normal(x: Any, mu: Any, sigma: Any) -> Any:
     scaled = (x - mu) / sigma
     return scaled * scaled / -2 - np.log(sigma) - math.log(2 * math.pi) / 2
-
-
-def _gamma(x: Any, alpha: Any, beta: Any) -> Any:
-    return alpha * np.log(beta) + _times_log(alpha - 1, x) - beta * x - gammaln(alpha)
-
-
-def _exponential(x: Any, lam: Any) -> Any:
-    return np.log(lam) - lam * x
-
-
-def _poisson(x: Any, lam: Any) -> Any:
-    return _times_log(x, lam) - lam - gammaln(x + 1)
-
-
-def _negative_binomial(x: Any, k: Any, p: Any) -> Any:
-    return gammaln(x + k) - gammaln(x + 1) - gammaln(k) + k * np.log(p) + _times_log(x, 1 - p)
 
 
 def _generalized_negative_binomial(x: Any, mu: Any, alpha: Any) -> Any:
@@ -111,10 +91,6 @@ def _by_dispersion(x: Any, mu: Any, alpha: Any) -> Any:
     k = 1 / alpha
     change = np.log1p(mu * alpha) - _digamma(x + k) + _digamma(k)
     return k * k * change + (x - mu) / (alpha * (1 + mu * alpha))
-
-
-def _dirichlet(x: Any, alpha: Any) -> Any:
-    return np.sum(_times_log(alpha - 1, x), axis=-1) + gammaln(np.sum(alpha, axis=-1)) - np.sum(gammaln(alpha), axis=-1)
 
 
 def _placed(sample: Any, parameter: Any, lead: int, vectors: int) -> Any:
@@ -135,17 +111,10 @@ def _define(
     call: str,
     result: str,
 ) -> None:
-    """Define the operator of a distribution.
+    """Define the operator of a distribution, of the logarithm of its density and the derivatives of that.
 
-    Parameters
-    ----------
-    name : str
-    logarithm : callable
-        Of the density, of (sample, *parameters) that broadcast.
-    derivatives : mapping
-        Of the logarithm, by the names of the sample and the parameters; None where there is none, as of counts.
-    law, meanings, formula, call, result : str
-        For the docstring.
+    These are functions of (sample, *parameters) that broadcast, by the names of sample and parameters; a derivative is
+    None where there is none, as of counts. What follows is for the docstring.
     """
     title = f"random_pdf_{name}"
     names = list(derivatives)
@@ -252,9 +221,7 @@ def _check(
 
 
 def _density_shapes(inputs: Shapes, outputs: Shapes, vectors: int) -> tuple[Shapes, Shapes]:
-    sample, parameter = inputs[0], None
-    for shape in inputs[1:]:
-        parameter = merge_shapes(parameter, shape)
+    sample, parameter = inputs[0], merge_shapes(*inputs[1:])
     parameters = [parameter] * (len(inputs) - 1)
     if sample is None or len(sample) < vectors:
         return [sample, *parameters], outputs
@@ -283,7 +250,7 @@ def _density_dtypes(inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, 
 
 _define(
     "uniform",
-    _uniform,
+    lambda x, low, high: -np.log(high - low) + 0 * x,
     {
         "sample": lambda x, low, high: 0 * x,
         "low": lambda x, low, high: 1 / (high - low) + 0 * x,
@@ -311,7 +278,7 @@ _define(
 )
 _define(
     "gamma",
-    _gamma,
+    lambda x, alpha, beta: alpha * np.log(beta) + _times_log(alpha - 1, x) - beta * x - gammaln(alpha),
     {
         "sample": lambda x, alpha, beta: (alpha - 1) / x - beta,
         "alpha": lambda x, alpha, beta: np.log(beta) + np.log(x) - _digamma(alpha),
@@ -325,7 +292,7 @@ _define(
 )
 _define(
     "exponential",
-    _exponential,
+    lambda x, lam: np.log(lam) - lam * x,
     {"sample": lambda x, lam: -lam + 0 * x, "lam": lambda x, lam: 1 / lam - x},
     law="exponential distributions",
     meanings="Rates.",
@@ -335,7 +302,7 @@ _define(
 )
 _define(
     "poisson",
-    _poisson,
+    lambda x, lam: _times_log(x, lam) - lam - gammaln(x + 1),
     {"sample": None, "lam": lambda x, lam: x / lam - 1},
     law="Poisson distributions",
     meanings="Rates.",
@@ -345,7 +312,7 @@ _define(
 )
 _define(
     "negative_binomial",
-    _negative_binomial,
+    lambda x, k, p: gammaln(x + k) - gammaln(x + 1) - gammaln(k) + k * np.log(p) + _times_log(x, 1 - p),
     {
         "sample": None,
         "k": lambda x, k, p: _digamma(x + k) - _digamma(k) + np.log(p),
@@ -373,7 +340,9 @@ _define(
 )
 _define(
     "dirichlet",
-    _dirichlet,
+    lambda x, alpha: (
+        np.sum(_times_log(alpha - 1, x), axis=-1) + gammaln(np.sum(alpha, axis=-1)) - np.sum(gammaln(alpha), axis=-1)
+    ),
     {
         "sample": lambda x, alpha: (alpha - 1) / x,
         "alpha": lambda x, alpha: np.log(x) + _digamma(np.sum(alpha, axis=-1, keepdims=True)) - _digamma(alpha),

@@ -182,9 +182,7 @@ def _sample(name: str) -> Operator:
 
     def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
         inner = () if shape is None else as_shape(shape)
-        outer = None
-        for stated in inputs:
-            outer = merge_shapes(outer, stated)
+        outer = merge_shapes(*inputs)
         if outputs[0] is not None:
             outer = merge_shapes(outer, outputs[0][: len(outputs[0]) - len(inner)])
         return [outer] * len(inputs), [None if outer is None else (*outer, *inner)]
@@ -204,7 +202,7 @@ SAMPLERS: dict[str, Operator] = {
 }
 
 
-@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all")
+@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all", shapes=_of_attribute)
 def randint(
     *, low: int, high: int, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: str = "None"
 ) -> np.ndarray:
@@ -236,7 +234,6 @@ def randint(
     return draw_integers(low, high, shape, dtype)
 
 
-randint.def_infer_shape(_of_attribute)
 randint.def_infer_type(_dtype_or("int32"))
 
 for _made in (*SAMPLERS.values(), randint):

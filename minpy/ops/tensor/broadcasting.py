@@ -33,7 +33,7 @@ def _repeated(name: str, data: np.ndarray, target: tuple[int, ...]) -> np.ndarra
     return np.broadcast_to(data, target).copy()
 
 
-@operator(name="broadcast_to")
+@operator(name="broadcast_to", grad=lambda ans, data: lambda g: g)
 def broadcast_to(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return the data repeated along its axes of length 1 to a shape.
 
@@ -57,9 +57,6 @@ def broadcast_to(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     return _repeated("broadcast_to", data, target)
 
 
-broadcast_to.def_grad(lambda ans, data: lambda g: g)
-
-
 @broadcast_to.def_infer_shape
 def _broadcast_to_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     target = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -75,7 +72,7 @@ def _require_single(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) ->
             raise ShapeError(f"{name}: axis {position} of data {shape} has length {shape[position]}; expected 1.")
 
 
-@operator(name="broadcast_axis", aliases=("broadcast_axes",))
+@operator(name="broadcast_axis", aliases=("broadcast_axes",), grad=lambda ans, data: lambda g: g)
 def broadcast_axis(
     data: np.ndarray, *, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = ()
 ) -> np.ndarray:
@@ -107,9 +104,6 @@ def broadcast_axis(
     return _repeated("broadcast_axis", data, tuple(wanted.get(a, n) for a, n in enumerate(data.shape)))
 
 
-broadcast_axis.def_grad(lambda ans, data: lambda g: g)
-
-
 @broadcast_axis.def_infer_shape
 @forwards
 def _broadcast_axis_shape(data: Any, *, axis: Any = (), size: Any = (), **_: Any) -> Any:
@@ -120,7 +114,7 @@ def _broadcast_axis_shape(data: Any, *, axis: Any = (), size: Any = (), **_: Any
     return tuple(wanted.get(position, length) for position, length in enumerate(data))
 
 
-@operator(name="broadcast_like", zero=(1,), dtypes=dtype_of(0))
+@operator(name="broadcast_like", zero=(1,), dtypes=dtype_of(0), grad=lambda ans, lhs, rhs: lambda g: g)
 def broadcast_like(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -156,9 +150,6 @@ def broadcast_like(
         raise ShapeError(f"broadcast_like: lhs_axes {lhs_axes} and rhs_axes {rhs_axes} must be equally many.")
     wanted = {a: rhs.shape[b] for a, b in zip(left, right, strict=True)}
     return _repeated("broadcast_like", lhs, tuple(wanted.get(a, n) for a, n in enumerate(lhs.shape)))
-
-
-broadcast_like.def_grad(lambda ans, lhs, rhs: lambda g: g)
 
 
 @broadcast_like.def_infer_shape

@@ -34,7 +34,7 @@ def identity(data: np.ndarray) -> np.ndarray:
 identity.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="cast_storage", elementwise=True, shapes=same_shape)
+@operator(name="cast_storage", elementwise=True, shapes=same_shape, grad=lambda ans, data: lambda g: g)
 def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
     """Return a copy in a storage type, of which there is one: 'default', dense.
 
@@ -55,9 +55,6 @@ def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
         reason = "there are no sparse arrays" if stype in ("csr", "row_sparse") else "expected 'default'"
         raise ArgumentError(f"cast_storage: stype is {stype!r}; {reason}. Leave the array dense: stype='default'.")
     return data.copy()
-
-
-cast_storage.def_grad(lambda ans, data: lambda g: g)
 
 
 @operator(name="cast", aliases=("Cast",), elementwise=True, shapes=same_shape, dtypes=dtype_attribute())

@@ -17,6 +17,8 @@ __all__ = ["histogram", "onehot_encode"]
     name="_histogram",
     outputs=("output0", "output1"),
     optional_inputs={"bins": lambda attributes: attributes.get("bin_cnt") is None},
+    zero="all",
+    may_alias=False,
 )
 def histogram(
     data: np.ndarray,
@@ -67,10 +69,6 @@ def histogram(
         raise ArgumentError("_histogram: the edges in bins do not ascend; sort them first, as with nd.sort(bins).")
     counts, edges = np.histogram(numbers, given_bins, ends)
     return counts.astype(np.int64), edges.astype(data.dtype)
-
-
-histogram.def_grad_zero()
-histogram.may_alias = False
 
 
 @histogram.def_infer_shape

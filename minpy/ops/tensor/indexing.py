@@ -63,7 +63,7 @@ def index(data: np.ndarray, *, key: Any) -> np.ndarray:
     return data[key]
 
 
-@operator(name="_unindex", public=False)
+@operator(name="_unindex", public=False, grad=lambda ans, data, *, key: lambda g: index(g, key=key))
 def unindex(data: np.ndarray, *, key: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros of `shape` with `data` added at `key`: the transpose of `index`."""
     result = np.zeros(shape, data.dtype)
@@ -115,7 +115,6 @@ def _undo_broadcast(part: Any, shape: tuple[int, ...]) -> Any:
 
 
 index.def_grad(lambda ans, data, *, key: lambda g: unindex(g, key=key, shape=np.shape(data)))
-unindex.def_grad(lambda ans, data, *, key: lambda g: index(g, key=key))
 assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros((), g.dtype), key=key), 0)
 assign.def_grad(lambda ans, data, value, *, key: lambda g: _undo_broadcast(index(g, key=key), np.shape(value)), 1)
 overwrite.def_grad(
@@ -484,7 +483,9 @@ def _gather_nd_shape(data: Any, indices: Any, **_: Any) -> Any:
     return None if indices[0] == UNKNOWN else indices[1:] + data[indices[0] :]
 
 
-@operator(name="scatter_nd", zero=(1,), dtypes=dtype_of(0))
+@operator(
+    name="scatter_nd", zero=(1,), dtypes=dtype_of(0), grad=lambda ans, data, indices: lambda g: gather_nd(g, indices)
+)
 def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros with values put at given coordinates; where some coincide, one of them stays.
 
@@ -513,9 +514,6 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
     result = np.zeros(shape, data.dtype)
     result[key] = data
     return result
-
-
-scatter_nd.def_grad(lambda ans, data, indices: lambda g: gather_nd(g, indices), 0)
 
 
 @scatter_nd.def_infer_shape

@@ -28,7 +28,7 @@ def _require_count(name: str, arrays: Sequence[Any], attribute: str, count: int)
 _CAST = (np.dtype(np.float16), np.dtype(np.float32))
 
 
-@operator(name="amp_cast", elementwise=True, shapes=same_shape)
+@operator(name="amp_cast", elementwise=True, shapes=same_shape, grad=lambda ans, data: lambda g: g)
 def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return float16 or float32 numbers in another dtype, and other data as they are; the gradient is converted back.
 
@@ -49,9 +49,6 @@ def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
 
 def _cast_dtype(own: np.dtype, dtype: Any) -> np.dtype:
     return np.dtype(dtype) if own in _CAST else own
-
-
-amp_cast.def_grad(lambda ans, data: lambda g: g)
 
 
 @amp_cast.def_infer_type

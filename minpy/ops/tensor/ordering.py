@@ -230,13 +230,9 @@ def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None, **_: Any) ->
     return inputs, [(UNKNOWN if inputs[0] is None else product(inputs[0]),)]
 
 
-def _cumsum_shapes(inputs: Any, outputs: Any, *, axis: int | None) -> Any:
-    return _ordered_shapes(inputs, outputs, axis=axis)
-
-
 for _operator in (sort, argsort):
     _operator.def_infer_shape(_ordered_shapes)
-cumsum.def_infer_shape(_cumsum_shapes)
+cumsum.def_infer_shape(lambda inputs, outputs, *, axis: _ordered_shapes(inputs, outputs, axis=axis))
 
 
 @cumsum.def_infer_type

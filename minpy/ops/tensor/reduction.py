@@ -169,13 +169,11 @@ sum.def_grad(lambda ans, data, **over: lambda g: expand(_with_axes(g, data, **ov
 @operator(
     name="nansum",
     doc=_doc("nansum", "Return the sum over axes, in which NaN counts as 0.", "[5., 6.]", "The gradient at NaN is 0."),
+    grad=lambda ans, data, **over: lambda g: np.where(data == data, _with_axes(g, data, **over), 0),
 )
 def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("nansum", data, axis, exclude)
     return _shaped(sum_over(np.where(data == data, data, data.dtype.type(0)), axes, keepdims))
-
-
-nansum.def_grad(lambda ans, data, **over: lambda g: np.where(data == data, _with_axes(g, data, **over), 0))
 
 
 @operator(

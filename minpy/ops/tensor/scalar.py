@@ -165,11 +165,6 @@ def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], An
     return lambda g: g * (data**lower * scalar)
 
 
-def _rpower_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
-    slope = float(np.log(scalar or 1))
-    return lambda g: g * (ans * slope)
-
-
 _TIE = ", elementwise. Where they are equal the gradient goes to the data."
 _ONE_IF = ", else 0. Its gradient is zero."
 _REMAINDERS = (
@@ -181,6 +176,7 @@ _product_gradient: Rule = lambda ans, data, *, scalar: lambda g: g * _held(scala
 _quotient_gradient: Rule = lambda ans, data, *, scalar: lambda g: g / _held(scalar, g.dtype)
 _rdiv_gradient: Rule = lambda ans, data: lambda g: -(g * ans / data)
 _rmod_gradient: Rule = lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data))
+_rpower_gradient: Rule = lambda ans, data, *, scalar: lambda g: g * (ans * float(np.log(scalar or 1)))
 _hypot_gradient: Rule = lambda ans, data: lambda g: g * (data / ans)
 
 

@@ -89,9 +89,7 @@ def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squ
     if data is None and ndim is None:
         return inputs, outputs
     axis = one_axis("split", axis, len(data) if data is not None else int(ndim or 0) + squeeze_axis)
-    part = None
-    for shape in outputs:
-        part = merge_shapes(part, shape)
+    part = merge_shapes(*outputs)
     if part is not None:
         lengths = (1 if squeeze_axis else part[axis],)
         whole = (*part[:axis], *lengths, *part[axis + (not squeeze_axis) :])
@@ -204,41 +202,15 @@ def _cuts(indices: Any, sections: int) -> int | tuple[int, ...]:
     return indices[1:]
 
 
-def _output_names(attributes: dict[str, Any]) -> list[str]:
-    cuts = _cuts(attributes.get("indices", ()), attributes.get("sections", 0))
-    count = cuts if isinstance(cuts, int) else len(cuts) + 1
-    return ["output"] if count == 1 else list(numbered(count))
-
-
-@operator(name="_split_v2", outputs=_output_names)
+@operator(
+    name="_split_v2",
+    outputs=lambda attributes: _part_names(_cuts(attributes.get("indices", ()), attributes.get("sections", 0))),
+    grad=_split_v2_gradient,
+)
 def split_at(
     data: np.ndarray, *, indices: tuple[int, ...] = (), axis: int = 1, squeeze_axis: bool = False, sections: int = 0
 ) -> Any:
-    """Return an array cut at given positions, or into parts of equal length, along an axis.
-
-    {data_parameter}
-    indices : tuple of int
-        Where the parts begin: a first 0, and the position of each part but the first.
-    axis : int
-    squeeze_axis : bool
-        Whether to remove the axis, if all parts have length 1.
-    sections : int
-        How many parts of equal length; 0 to cut at `indices`.
-
-    Returns
-    -------
-    tuple of NDArray
-        One NDArray if there is one part.
-
-    {raises_shape_error}
-        If the axis cannot be divided, or removed, or does not exist.
-    ArgumentError
-        If neither `indices` nor `sections` is given.
-
-    {examples}
-    >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
-    [[1.0], [2.0], [3.0, 4.0]]
-    """
+    """Return what `split_v2` does, as files say it: `indices` begin with a 0, and count if there are no `sections`."""
     cuts = _cuts(indices, sections)
     return split_v2.definition(data, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
 
@@ -246,9 +218,6 @@ def split_at(
 @split_at.def_kernel
 def _split_at_kernel(data: Any, *, indices: Any, axis: int, squeeze_axis: bool, sections: int) -> Any:
     return split_v2.forward(data, indices_or_sections=_cuts(indices, sections), axis=axis, squeeze_axis=squeeze_axis)
-
-
-split_at.def_grad(_split_v2_gradient)
 
 
 @split_at.def_infer_shape

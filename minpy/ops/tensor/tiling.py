@@ -100,7 +100,9 @@ def _repeat_shape(data: Any, *, repeats: int, axis: int | None = None, **_: Any)
     return replace_length(data, axis, _times(data[axis], repeats))
 
 
-@operator(name="flip", aliases=("reverse",), shapes=same_shape)
+@operator(
+    name="flip", aliases=("reverse",), shapes=same_shape, grad=lambda ans, data, *, axis: lambda g: flip(g, axis=axis)
+)
 def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
     """Return the data with its elements in reverse order along axes.
 
@@ -118,9 +120,6 @@ def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
            [4., 3.]], dtype=float32)
     """
     return np.flip(data, several_axes("flip", axis, data.ndim))
-
-
-flip.def_grad(lambda ans, data, *, axis: lambda g: flip(g, axis=axis))
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------
