@@ -181,8 +181,8 @@ class DataParallelExecutorGroup:
             if execs is None or not reshape:
                 axes = [*layouts, *label_layouts]
                 execs = [
-                    self._bind_ith_exec(place, self._sliced_shape(inputs, place, axes), shared_group, reshape)
-                    for place in range(len(self.contexts))
+                    self._bind_ith_exec(index, self._sliced_shape(inputs, index, axes), shared_group, reshape)
+                    for index in range(len(self.contexts))
                 ]
         except BaseException:
             self.batch_size, self.slices = before
@@ -248,14 +248,14 @@ class DataParallelExecutorGroup:
         for name, node in zip(symbol_shapes[0], nodes, strict=True):
             shape, dtype = inferred.shapes[Value(node)], inferred.dtypes[Value(node)]
             # Inputs have arrays of their own, as both groups may be in use; states go on if they fit.
-            own = name in shapes or name not in self.param_names
-            array = None if own else self._shared(executors, "arg_dict", name, shape)
+            is_own = name in shapes or name not in self.param_names
+            array = None if is_own else self._shared(executors, "arg_dict", name, shape)
             if reshape and name in self.state_names:
                 state = self.execs[i].arg_dict[name]
                 array = state if state.shape == tuple(shape) and state.dtype == dtype else None
             gradient = None
             if self.grad_req[name] != "null":
-                gradient = None if own else self._shared(executors, "grad_dict", name, shape)
+                gradient = None if is_own else self._shared(executors, "grad_dict", name, shape)
                 gradient = nd.zeros(shape, where[node], dtype) if gradient is None else gradient
             arguments.append(nd.zeros(shape, where[node], dtype) if array is None else array)
             gradients.append(gradient)
@@ -302,8 +302,8 @@ class DataParallelExecutorGroup:
         self.updates: tuple[list[int], list[Any], list[Any]] | None = None
         if self.for_training and len(execs) == 1 and self.grad_arrays is not None:
             rows = [
-                (place, gradient[0], weight[0])
-                for place, (weight, gradient) in enumerate(zip(self.param_arrays, self.grad_arrays, strict=True))
+                (index, gradient[0], weight[0])
+                for index, (weight, gradient) in enumerate(zip(self.param_arrays, self.grad_arrays, strict=True))
                 if gradient[0] is not None
             ]
             self.updates = tuple(list(part) for part in zip(*rows, strict=True)) if rows else ([], [], [])  # type: ignore[assignment]
@@ -374,16 +374,16 @@ class DataParallelExecutorGroup:
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool) -> None:
         """Let a metric see labels and outputs, context by context: see `BaseModule.update_metric`."""
-        for place, (executor, part) in enumerate(zip(self.execs, self.slices, strict=True)):
+        for index, (executor, part) in enumerate(zip(self.execs, self.slices, strict=True)):
             if pre_sliced:
-                own = labels[place]
+                own_labels = labels[index]
             elif len(self.execs) == 1:
-                own = labels or ()
+                own_labels = labels or ()
             else:
                 axes = self.label_layouts or [0] * len(labels or ())
-                own = [part_of(label, part, axis) for label, axis in zip(labels or (), axes, strict=False)]
+                own_labels = [part_of(label, part, axis) for label, axis in zip(labels or (), axes, strict=False)]
             predictions = OrderedDict(zip(self.output_names, executor.outputs, strict=True))
-            eval_metric.update_dict(OrderedDict(zip(self.label_names, own, strict=False)), predictions)
+            eval_metric.update_dict(OrderedDict(zip(self.label_names, own_labels, strict=False)), predictions)
 
     # -- results -----------------------------------------------------------------------------------------------------
 
@@ -426,9 +426,9 @@ class DataParallelExecutorGroup:
         """Write the arguments that keep their values from batch to batch: `states` as of `get_states`, or a value."""
         if (states is None) is (value is None):
             raise ArgumentError("set_states: give states, or a value for all of them: one of both.")
-        for place, arrays in enumerate(self.state_arrays):
+        for index, arrays in enumerate(self.state_arrays):
             for device, array in enumerate(arrays):
-                array[:] = value if states is None else states[place][device]
+                array[:] = value if states is None else states[index][device]
 
     def install_monitor(self, mon: Any) -> None:
         """Let a monitor see the inner arrays of all executors."""

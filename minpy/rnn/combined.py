@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from minpy import symbol
@@ -37,7 +37,7 @@ class _CombinedCell(BaseRNNCell):
             self.params._params.update(cell.params._params)
         self._cells.extend(cells)
 
-    def _with_states(self, states: Sequence[Any]) -> Iterator[tuple[BaseRNNCell, Sequence[Any]]]:
+    def _with_states(self, states: list[Any]) -> Iterator[tuple[BaseRNNCell, list[Any]]]:
         """Yield each cell with its part of the states."""
         begin = 0
         for cell in self._cells:

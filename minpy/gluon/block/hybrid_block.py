@@ -261,13 +261,10 @@ class HybridBlock(Block):
             for graph in self._graphs.values():
                 graph.is_settled = False
         if active and (self._forward_hooks or self._forward_pre_hooks):
-            self._warn_of_hooks()
-
-    def _warn_of_hooks(self) -> None:
-        warn_at_program(
-            f"{self.name} is hybridized and has hooks: inside a hybridized block they are called once, when it is "
-            "traced, and with symbols."
-        )
+            warn_at_program(
+                f"{self.name} is hybridized and has hooks: inside a hybridized block they are called once, when it is "
+                "traced, and with symbols."
+            )
 
     def optimize_for(
         self,

@@ -93,14 +93,14 @@ class CrossEntropy(EvalMetric):
                     f"{self.name}: labels are from {right.min()} to {right.max()}; predictions of shape {pred.shape} "
                     f"have classes 0 to {rows.shape[1] - 1} along axis {self.axis}. ignore_label= leaves one label out."
                 )
-            own = rows[numpy.arange(right.size), right].astype("float64")
+            scores = rows[numpy.arange(right.size), right].astype("float64")
             if self.from_logits:
                 rows = rows.astype("float64")
                 greatest = rows.max(axis=1, initial=-numpy.inf)
                 sums = numpy.exp(rows - greatest[:, None]).sum(axis=1)
-                logs = numpy.maximum(own - greatest - numpy.log(sums), numpy.log(self.eps))
+                logs = numpy.maximum(scores - greatest - numpy.log(sums), numpy.log(self.eps))
             else:
-                logs = numpy.log(numpy.maximum(own, self.eps))
+                logs = numpy.log(numpy.maximum(scores, self.eps))
             self._add(-logs.sum(), right.size)
 
 
