@@ -8,14 +8,14 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ShapeError, describe
-from minpy.initializer.initializer import Initializer, alias, register
+from minpy.initializer.initializer import Initializer, WithoutArguments, alias, register
 
 __all__ = ["Constant", "One", "Zero"]
 
 
 @alias("zeros")
 @register
-class Zero(Initializer):
+class Zero(WithoutArguments):
     """Weights of zeros; also called `'zeros'`.
 
     Examples
@@ -27,16 +27,12 @@ class Zero(Initializer):
     array([0., 0.], dtype=float32)
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, name: str, arr: Any) -> None:
-        arr[...] = 0
+    _init_weight = Initializer._init_zero
 
 
 @alias("ones")
 @register
-class One(Initializer):
+class One(WithoutArguments):
     """Weights of ones; also called `'ones'`.
 
     Examples
@@ -48,11 +44,7 @@ class One(Initializer):
     array([1., 1.], dtype=float32)
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, name: str, arr: Any) -> None:
-        arr[...] = 1
+    _init_weight = Initializer._init_one
 
 
 @register

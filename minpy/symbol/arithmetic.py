@@ -60,12 +60,6 @@ def _binary(kind: str, hint: str, scalar_kind: str) -> Callable[[Symbol, Any], A
     return method
 
 
-def _reflected(kind: str, scalar_kind: str) -> Callable[[Symbol, Any], Any]:
-    return lambda self, other: (
-        _scalar_call(self, scalar_kind, other) if _is_number(other) else _refused(self, other, kind)
-    )
-
-
 def _refused(symbol: Symbol, other: Any, kind: str) -> Any:
     if isinstance(other, str) or other is None:
         return NotImplemented
@@ -129,7 +123,7 @@ def install(methods: Sequence[str]) -> None:
     """Give `Symbol` its arithmetic, and as methods the operators that arrays have as methods."""
     for name, (kind, hint, scalar_kind, reflected_kind) in _BINARY.items():
         _set(f"__{name}__", _binary(kind, hint, scalar_kind))
-        _set(f"__r{name}__", _reflected(kind, reflected_kind))
+        _set(f"__r{name}__", _binary(kind, hint, reflected_kind))
     for name, relation in _COMPARISONS.items():
         _set(f"__{name}__", _binary(f"_{relation}", f"_{relation}", f"_{relation}_scalar"))
     for name in methods:

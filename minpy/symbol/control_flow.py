@@ -82,14 +82,14 @@ class _Scope:
                 outside[node] = self.slots.get(node, value)
             return became[value]
 
-        for node in self._own(heads):
+        for node in self._operators(heads):
             inputs = [taken_in(value) for value in node.inputs]
             copied = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
             became |= {Value(node, index): Value(copied, index) for index in range(len(node.output_names()))}
         symbol = Symbol([became[head] for head in heads])
         return symbol, [(node, outside[node]) for node in symbol.order if node.operator is None]
 
-    def _own(self, heads: Sequence[Value]) -> list[Node]:
+    def _operators(self, heads: Sequence[Value]) -> list[Node]:
         """Return the operators of the subgraph, each after its inputs: outside is not walked."""
         order: dict[Node, None] = {}
         for head in heads:

@@ -80,15 +80,15 @@ class Executor:
         self.arg_arrays = list(arguments)
         self.grad_arrays = list(gradients)
         self.aux_arrays = list(states)
-        self._requests = list(requests)
+        self._grad_reqs = list(requests)
         self._compiled = compiled = Compiled(symbol.values, keeps_states=True)
         compiled.parameters = layer_parameters(compiled.order)
         self._argument_nodes, self._state_nodes = compiled.arguments, compiled.states
         self._names = [node.name for node in compiled.arguments]
         self._state_names = [node.name for node in compiled.states]
-        self._asked = {
+        self._grad_req = {
             node: request
-            for node, request, array in zip(compiled.arguments, self._requests, self.grad_arrays, strict=True)
+            for node, request, array in zip(compiled.arguments, self._grad_reqs, self.grad_arrays, strict=True)
             if request != "null" and array is not None
         }
         self._programs: dict[bool, Program] = {}
@@ -101,12 +101,12 @@ class Executor:
         self._inferred = known
         self._shapes, self._dtypes = known
         # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
-        self._known: list[numpy.ndarray] = []
-        self._moved: dict[Node, numpy.ndarray] = {}  # those not yet compared with gradients
-        self._known_gradients: list[tuple[int, numpy.ndarray]] | None = None
+        self._seen_arrays: list[numpy.ndarray] = []
+        self._new_arrays: dict[Node, numpy.ndarray] = {}  # those not yet compared with gradients
+        self._seen_gradients: list[tuple[int, numpy.ndarray]] | None = None
         self._gradients: dict[Node, numpy.ndarray] = {}
-        self._written: list[Memory] = []
-        self._head_apart: numpy.ndarray | None = None  # one that shares no memory with the gradients
+        self._gradient_memories: list[Memory] = []
+        self._unshared_head: numpy.ndarray | None = None  # one that shares no memory with the gradients
         self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
@@ -119,7 +119,7 @@ class Executor:
 
     def __reduce__(self) -> Any:
         """Return how executors are pickled and copied: bound anew, as what runs belongs to this one."""
-        arrays = self.arg_arrays, self.grad_arrays, self._requests, self.aux_arrays
+        arrays = self.arg_arrays, self.grad_arrays, self._grad_reqs, self.aux_arrays
         return Executor, (self._symbol, self._context, *arrays, None, self._places)
 
     # -- arrays by name ------------------------------------------------------------------------------------------
@@ -215,15 +215,15 @@ class Executor:
             )
         try:
             heads = self._head_gradients(out_grads)
-            if not self._asked:
+            if not self._grad_req:
                 self._frame = frame
                 return
             buffers = self._buffers()
             if out_grads is not None:  # what is given may be one of the gradients themselves
-                heads = self._apart(heads, buffers)
+                heads = self._unshared(heads, buffers)
             if not frame.program.steps.grad_req:
                 # The program of prediction with a backward part is used from now on.
-                program = self._compiled.with_gradients(frame.program, self._raws(), self._asked)
+                program = self._compiled.with_gradients(frame.program, self._raws(), self._grad_req)
                 self._programs[False] = program
                 frame.differentiate(program)
         except BaseException:
@@ -233,7 +233,7 @@ class Executor:
         self._frame = frame
         if self._shared is not None:
             self._shared.finish()
-        note_written(self._written)
+        note_written(self._gradient_memories)
 
     def copy_params_from(
         self,
@@ -320,7 +320,7 @@ class Executor:
         auxiliary = all_again(self._state_names, self.aux_arrays, states)
         known = Known(shapes, self._dtypes)
         executor = Executor(
-            self._symbol, self._context, arrays, gradients, self._requests, auxiliary, known, self._places
+            self._symbol, self._context, arrays, gradients, self._grad_reqs, auxiliary, known, self._places
         )
         executor.set_monitor_callback(self._monitor, self._monitor_all)
         return executor
@@ -422,8 +422,8 @@ class Executor:
             program = self._programs[is_train] = self._compiled.program(
                 self._raws(),
                 is_train,
-                self._asked if is_train else None,
-                repeatable=bool(self._asked),
+                self._grad_req if is_train else None,
+                repeatable=bool(self._grad_req),
                 known=self._inferred,
                 inline=self._monitor is None,
             )
@@ -433,67 +433,65 @@ class Executor:
         raws = [array._data for array in self.arg_arrays]
         if self.aux_arrays:
             raws += [array._data for array in self.aux_arrays]
-        seen = self._known
+        seen = self._seen_arrays
         if len(raws) != len(seen) or not all(map(is_, raws, seen)):
-            self._look_at(raws)
+            self._check_arrays(raws)
         return raws
 
-    def _look_at(self, raws: list[numpy.ndarray]) -> None:
+    def _check_arrays(self, raws: list[numpy.ndarray]) -> None:
         """Refuse arrays that do not fit the program, where users have put others into `arg_arrays`."""
         nodes = [*self._argument_nodes, *self._state_nodes]
         if len(raws) != len(nodes):
             raise ArgumentError(f"{self!r}: there are {len(raws)} arrays for {len(nodes)} variables.")
         for node, raw in zip(nodes, raws, strict=True):
-            value = Value(node)
-            self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
-        seen = {id(raw) for raw in self._known}
-        if self._asked:
-            self._moved |= {node: raw for node, raw in zip(nodes, raws, strict=True) if id(raw) not in seen}
-        self._known = list(raws)
+            self._require_bound_kind(f"the array of {node.name!r}", node, raw)
+        seen = {id(raw) for raw in self._seen_arrays}
+        if self._grad_req:
+            self._new_arrays |= {node: raw for node, raw in zip(nodes, raws, strict=True) if id(raw) not in seen}
+        self._seen_arrays = list(raws)
 
     def _buffers(self) -> dict[Node, numpy.ndarray]:
         """Return the raw arrays into which gradients are asked."""
-        if self._moved or self._has_other_gradients():
+        if self._new_arrays or self._has_new_gradients():
             rows = [
                 (position, node, array._data)
                 for position, (node, array) in enumerate(zip(self._argument_nodes, self.grad_arrays, strict=True))
-                if array is not None and node in self._asked
+                if array is not None and node in self._grad_req
             ]
             for _, node, raw in rows:
-                value = Value(node)
-                self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+                self._require_bound_kind(f"the gradient of {node.name!r}", node, raw)
             nodes = [*self._argument_nodes, *self._state_nodes]
             seen = {id(raw) for raw in self._gradients.values()}
             new_rows = [(node, raw) for _, node, raw in rows if id(raw) not in seen]
-            self._require_apart([*zip(nodes, self._known, strict=True)], new_rows)
-            self._require_apart(self._moved.items(), [(node, raw) for _, node, raw in rows])
-            self._moved = {}
+            self._require_unshared([*zip(nodes, self._seen_arrays, strict=True)], new_rows)
+            self._require_unshared(self._new_arrays.items(), [(node, raw) for _, node, raw in rows])
+            self._new_arrays = {}
             self._gradients = {node: raw for _, node, raw in rows}
-            self._known_gradients = [(position, raw) for position, _, raw in rows]
-            self._shared = Shared.of(self._gradients, self._asked)
-            self._written = [memory_of(raw) for raw in self._gradients.values()]
-            self._head_apart = None
+            self._seen_gradients = [(position, raw) for position, _, raw in rows]
+            self._shared = Shared.of(self._gradients, self._grad_req)
+            self._gradient_memories = [memory_of(raw) for raw in self._gradients.values()]
+            self._unshared_head = None
         return self._gradients if self._shared is None else self._shared.buffers()
 
-    def _apart(self, heads: list[numpy.ndarray], buffers: Mapping[Node, numpy.ndarray]) -> list[numpy.ndarray]:
+    def _unshared(self, heads: list[numpy.ndarray], buffers: Mapping[Node, numpy.ndarray]) -> list[numpy.ndarray]:
         """Return head gradients, those copied that share memory with an array that is written to."""
-        if len(heads) == 1 and heads[0] is self._head_apart and buffers is self._gradients:
+        if len(heads) == 1 and heads[0] is self._unshared_head and buffers is self._gradients:
             return heads
         copied = [head.copy() if any(_share(head, buffer) for buffer in buffers.values()) else head for head in heads]
         if len(heads) == 1 and copied[0] is heads[0] and buffers is self._gradients:
-            self._head_apart = heads[0]
+            self._unshared_head = heads[0]
         return copied
 
-    def _has_other_gradients(self) -> bool:
+    def _has_new_gradients(self) -> bool:
         """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
-        arrays, seen = self.grad_arrays, self._known_gradients
+        arrays, seen = self.grad_arrays, self._seen_gradients
         try:
             # A list, which costs less here than a generator.
             return seen is None or True in [arrays[position]._data is not raw for position, raw in seen]  # type: ignore[union-attr]
         except (AttributeError, IndexError):  # None, or nothing, is there
             return True
 
-    def _require_apart(
+    def _require_unshared(
         self, arrays: Iterable[tuple[Node, numpy.ndarray]], gradients: Collection[tuple[Node, numpy.ndarray]]
     ) -> None:
         """Refuse gradients in the memory of arrays that backward still reads, as `bind` does."""
@@ -506,7 +504,9 @@ class Executor:
                         "mx.nd.zeros(shape)."
                     )
 
-    def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
+    def _require_bound_kind(self, what: str, node: Node, raw: numpy.ndarray) -> None:
+        """Refuse an array of another shape or dtype than the variable was bound with."""
+        shape, dtype = self._shapes[Value(node)], self._dtypes[Value(node)]
         if raw.shape != shape:
             raise ShapeError(f"{self!r}: {what} has shape {raw.shape} now; expected {shape}, with which it was bound.")
         if raw.dtype != dtype:

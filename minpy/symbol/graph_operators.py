@@ -118,7 +118,7 @@ class RunnableGraph:
         self.training = False
         self._name = name
         self._graph = graph
-        self._asked: Sequence[int] = range(len(self.names))  # whose gradients were wanted the last time
+        self._last_requires_grad: Sequence[int] = range(len(self.names))  # whose gradients were wanted the last time
         self._last: tuple[Frame, list[Any]] | None = None  # what backward may go on from
         self._differentiated: tuple[Frame, Sequence[Any]] | None = None  # what backward has gone on from
 
@@ -155,7 +155,7 @@ class RunnableGraph:
 
     def _run(self, raws: list[Any]) -> list[numpy.ndarray]:
         keep = self.training or self._graph.varies
-        requests = self._requests(raws, self._asked) if keep else None
+        requests = self._requests(raws, self._last_requires_grad) if keep else None
         try:
             program = self._graph.program(raws, self.training, requests)
         except NoGradientError:  # who asks for one will be told
@@ -182,7 +182,7 @@ class RunnableGraph:
 
         A second time the same random numbers count, and inputs that are no random numbers may lie elsewhere.
         """
-        self._asked = tuple(requires_grad)
+        self._last_requires_grad = tuple(requires_grad)
         requests = self._requests(raws, requires_grad)
         earlier = self._differentiated or self._last
         if earlier is not None and (earlier is self._differentiated or all(map(_is_equal, earlier[1], raws))):
@@ -227,7 +227,7 @@ class PythonGraphOperator(OperatorAroundGraph):
             self.inside = self._of_operator(self._runner)
         self.random = self.graph.varies if self.inside is None else self.inside.varies
         self.starts_gradients = self.graph.starts_gradients
-        self._known: dict[Any, Known] = {}
+        self._known_by_kind: dict[Any, Known] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -323,11 +323,11 @@ class PythonGraphOperator(OperatorAroundGraph):
 
     def _known_for(self, arrays: Sequence[numpy.ndarray]) -> Known:
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
-        known = self._known.get(kinds)
+        known = self._known_by_kind.get(kinds)
         if known is None:
-            while len(self._known) >= 64:
-                self._known.pop(next(iter(self._known)), None)
-            known = self._known[kinds] = self.graph.known(arrays)
+            while len(self._known_by_kind) >= 64:
+                self._known_by_kind.pop(next(iter(self._known_by_kind)), None)
+            known = self._known_by_kind[kinds] = self.graph.known(arrays)
         return known
 
     # -- gradients ---------------------------------------------------------------------------------------------------

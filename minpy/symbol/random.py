@@ -30,10 +30,8 @@ def _distribution(name: str) -> Callable[..., Any]:
         sampled = any(isinstance(value, Symbol) for value in parameters)
         if name == "exponential":  # MXNet's operators take the rate
             parameters = [1.0 / parameters[0]]
-        distribution = DISTRIBUTIONS[name]
-        attributes = dict(
-            zip(distribution.names_of_arrays if sampled else distribution.parameters, parameters, strict=True)
-        )
+        names = distribution.names_of_arrays if sampled else distribution.parameters
+        attributes = dict(zip(names, parameters, strict=True))
         kind = f"_{'sample' if sampled else 'random'}_{name}"
         options = {"shape": shape, "dtype": dtype, "name": name_, "attr": attr}
         return compose(find_operator(kind), kind, (), {**attributes, **_set(options)})

@@ -73,19 +73,9 @@ class SVRGModule(Module):
             )
         if update_freq <= 0:
             raise ArgumentValueError(f"SVRGModule: update_freq is {update_freq}; expected a positive number of epochs.")
-        options = {
-            "data_names": data_names,
-            "label_names": label_names,
-            "logger": logger,
-            "context": context,
-            "work_load_list": work_load_list,
-            "fixed_param_names": fixed_param_names,
-            "state_names": state_names,
-            "group2ctxs": group2ctxs,
-            "compression_params": compression_params,
-        }
-        self._mod_aux = Module(symbol, **options)
-        super().__init__(symbol, **options)
+        names = data_names, label_names, logger, context, work_load_list, fixed_param_names, state_names
+        self._mod_aux = Module(symbol, *names, group2ctxs, compression_params)
+        super().__init__(symbol, *names, group2ctxs, compression_params)
         self.update_freq = update_freq
         # The mean gradient over all batches at the kept parameters, of each context.
         self._param_dict: list[dict[str, Any]] | None = None

@@ -35,7 +35,7 @@ class Cond(ControlFlow):
         self._chosen: tuple[Frame, list[Any]] | None = None  # with what it was started with
         self._holds = False
 
-    def _made_from(self) -> tuple[Any, ...]:
+    def _constructor_arguments(self) -> tuple[Any, ...]:
         return ()
 
     @property
@@ -55,15 +55,15 @@ class Cond(ControlFlow):
         """Run the condition, and the graph that it chooses."""
         self._forget()
         condition = self.graphs[0]
-        inputs = condition.given(raws)
+        inputs = condition.inputs_of(raws)
         heads, _ = condition.start(condition.program(inputs, bool(training), None), inputs)
         self._holds = holds(heads[0], "_cond: the condition")
-        outputs = self._run(raws, bool(training), self._asked[0])
+        outputs = self._run(raws, bool(training), self._last_requires_grad[0])
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
     def _run(self, raws: Sequence[Any], training: bool, requires_grad: Any) -> list[numpy.ndarray]:
         graph = self.graphs[1 if self._holds else 2]
-        inputs = graph.given(raws)
+        inputs = graph.inputs_of(raws)
         if training or graph.varies:
             program = self._program(graph, inputs, raws, training, requires_grad, ())
         else:
@@ -83,9 +83,9 @@ class Cond(ControlFlow):
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `requires_grad`: zero if the other graph reads them."""
         self._refuse_recording()
-        self._asked[0] = frozenset(requires_grad)
+        self._last_requires_grad[0] = frozenset(requires_grad)
         graph = self.graphs[1 if self._holds else 2]
-        inputs = graph.given(arguments)
+        inputs = graph.inputs_of(arguments)
         requests = self._requests(graph, arguments, requires_grad, ())
         totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in requires_grad}
         if not requests:

@@ -45,7 +45,7 @@ class _Loop(ControlFlow):
 
     def _forget(self) -> None:
         self._frames: list[Frame] = []
-        self._given: list[Any] | None = None  # what the frames were started with, before it is sliced
+        self._inputs: list[Any] | None = None  # what the frames were started with, before it is sliced
         self._count = 0
 
     @property
@@ -73,7 +73,7 @@ class _Loop(ControlFlow):
 
     def _example(self, raws: Sequence[Any]) -> list[Any]:
         """Return what has the shapes and dtypes of the body's variables."""
-        arrays: list[Any] = self.body.given(raws)
+        arrays: list[Any] = self.body.inputs_of(raws)
         for position in self.data_positions:
             arrays[position] = Shaped(_of_slice(arrays[position].shape), arrays[position].dtype)
         return arrays
@@ -81,14 +81,14 @@ class _Loop(ControlFlow):
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
         """Run the loop; return what the iterations gave, stacked, and the last states."""
         self._forget()
-        outputs = self._run(raws, bool(training), bool(training) or self.random, self._asked[0])
+        outputs = self._run(raws, bool(training), bool(training) or self.random, self._last_requires_grad[0])
         return outputs if len(outputs) > 1 else outputs[0]
 
     def _run(self, raws: Sequence[Any], training: bool, keep: bool, requires_grad: Any) -> tuple[numpy.ndarray, ...]:
         body, stacked = self.body, self.stacked
         arrays = self._example(raws)
         if keep:
-            self._given = body.given(raws)
+            self._inputs = body.inputs_of(raws)
             program = self._program(body, arrays, raws, training, requires_grad, self.state_positions)
         else:
             program = body.program(arrays, training, None)
@@ -122,16 +122,16 @@ class _Loop(ControlFlow):
         """Return the gradients of the inputs at the positions `requires_grad`: backward through all iterations."""
         self._refuse_recording()
         body, stacked = self.body, self.stacked
-        self._asked[0] = frozenset(requires_grad)
+        self._last_requires_grad[0] = frozenset(requires_grad)
         example = self._example(arguments)
         requests = self._requests(body, arguments, requires_grad, self.state_positions)
-        if self._given is None:
+        if self._inputs is None:
             self._run(arguments, bool(attributes.get("training")), True, frozenset(requires_grad))
         upstream = gradient if type(gradient) is tuple else (gradient,)
         totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in requires_grad}
         carried = [*upstream[stacked:]]
         if self._frames:
-            self._move(body.given(arguments))
+            self._move(body.inputs_of(arguments))
             self._ready(self._frames, body, example, requests)
             carried = self._walk(upstream, carried, arguments, totals)
         for position, part in zip(self.state_positions, carried, strict=True):
@@ -145,9 +145,9 @@ class _Loop(ControlFlow):
         A program that is run back a second time has computed its answers again: those of the first time, which the
         frames have seen slices of, were memory for others as soon as its first backward was done with them.
         """
-        if self._given is not None and all(map(is_same, self._given, inputs)):
+        if self._inputs is not None and all(map(is_same, self._inputs, inputs)):
             return
-        self._given, arrays = inputs, [*inputs]
+        self._inputs, arrays = inputs, [*inputs]
         for number, frame in enumerate(self._frames):
             for position in self.data_positions:
                 arrays[position] = _slice(inputs[position], number)
@@ -268,7 +268,7 @@ class Foreach(_Loop):
         super().__init__(graphs, stacked, states)
         self.data_positions = [*data]
 
-    def _made_from(self) -> tuple[Any, ...]:
+    def _constructor_arguments(self) -> tuple[Any, ...]:
         return self.stacked, self.data_positions, self.state_positions
 
     @property
@@ -321,7 +321,7 @@ class WhileLoop(_Loop):
         super().__init__(graphs, stacked, states)
         self.most = most
 
-    def _made_from(self) -> tuple[Any, ...]:
+    def _constructor_arguments(self) -> tuple[Any, ...]:
         return self.stacked, self.state_positions, self.most
 
     @property
@@ -342,7 +342,7 @@ class WhileLoop(_Loop):
 
     def _steps(self, raws: Sequence[Any], arrays: list[Any], training: bool) -> Any:
         condition = self.graphs[0]
-        current = condition.given(raws)
+        current = condition.inputs_of(raws)
         program = condition.program(current, training, None)
         of_body = {self.body.sources[position]: position for position in self.state_positions}
         moving = [(index, of_body[source]) for index, source in enumerate(condition.sources) if source in of_body]

@@ -42,7 +42,7 @@ class Subgraph:
         self.varies = bool(states) or any(operator.random or not operator.builtin for operator in operators)
         self.starts_gradients = any(operator.starts_gradients for operator in operators)
 
-    def given(self, raws: Sequence[Any]) -> list[Any]:
+    def inputs_of(self, raws: Sequence[Any]) -> list[Any]:
         """Return its inputs, from those of the node."""
         return [raws[source] for source in self.sources]
 

@@ -60,20 +60,20 @@ class ControlFlow(BaseOperator):
         count = len({source for graph in graphs for source in graph.sources})
         self.arity = count
         names: list[str] = [""] * count
-        moved = set()
+        state_sources = set()
         for graph in graphs:
             for position, (node, source) in enumerate(zip(graph.variables, graph.sources, strict=True)):
                 names[source] = names[source] or node.name
                 if position in graph.states:
-                    moved.add(source)
+                    state_sources.add(source)
         # Two inputs may have been captured from variables of the same name.
         self.names = [name if names.count(name) == 1 else f"{name}#{position}" for position, name in enumerate(names)]
-        self._moved = moved
-        self.auxiliary = tuple(self.names[source] for source in sorted(moved))
+        self._state_sources = state_sources
+        self.auxiliary = tuple(self.names[source] for source in sorted(state_sources))
         self.random = any(graph.varies for graph in graphs)
         self.starts_gradients = any(graph.starts_gradients for graph in graphs)
         # Whose gradients were asked for the last time: what is computed in advance for the next time.
-        self._asked: list[Any] = [None]
+        self._last_requires_grad: list[Any] = [None]
 
     __name__: str = ""
 
@@ -98,15 +98,15 @@ class ControlFlow(BaseOperator):
 
     def __reduce__(self) -> Any:
         graphs = [(graph_state(graph.symbol.values), graph.sources) for graph in self.graphs]
-        return _remade, (type(self), graphs, self._made_from())
+        return _remade, (type(self), graphs, self._constructor_arguments())
 
-    def _made_from(self) -> tuple[Any, ...]:
+    def _constructor_arguments(self) -> tuple[Any, ...]:
         """Return what the class is called with, after the graphs."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _made_from.")
+        raise NotImplementedError(f"{type(self).__name__} defines no _constructor_arguments.")
 
     def is_zero(self, index: int) -> bool:
         """Tell whether an input is a state, or is read by conditions only."""
-        return index in self._moved or not any(index in graph.sources for graph in self._differentiated())
+        return index in self._state_sources or not any(index in graph.sources for graph in self._differentiated())
 
     def _differentiated(self) -> Sequence[Subgraph]:
         """Return the graphs that gradients go through."""
@@ -132,7 +132,7 @@ class ControlFlow(BaseOperator):
             for graph in self.graphs:
                 gives_outputs = graph in self._differentiated()  # others are conditions
                 data = self.data_positions if gives_outputs else ()
-                variables = graph.given(inputs)
+                variables = graph.inputs_of(inputs)
                 for position in data:
                     variables[position] = of_data[0](variables[position])
                 heads: list[Any] = [None] * len(graph.symbol.values)
