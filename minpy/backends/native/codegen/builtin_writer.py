@@ -28,14 +28,14 @@ _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # of NumPy's ndarraytyp
 PIECES = 8
 
 
-def _field(code: FunctionWriter, thing: str, offset: int, kind: str = "ptr") -> str:
+def _field(code: FunctionWriter, instance: str, offset: int, kind: str = "ptr") -> str:
     """Read a field of an object."""
-    return code.put(f"load {kind}, ptr {code.address(thing, 'i8', offset)}, align {4 if kind == 'i32' else 8}")
+    return code.put(f"load {kind}, ptr {code.address(instance, 'i8', offset)}, align {4 if kind == 'i32' else 8}")
 
 
 def write_check(
     code: FunctionWriter,
-    thing: str,
+    instance: str,
     kind: str,
     dtype: str,
     otherwise: str,
@@ -48,15 +48,15 @@ def write_check(
     """
     at = offsets()
     # What is no array may have no further fields, and an array of other axes no such lengths.
-    code.go_on_if(code.put(f"icmp eq ptr {_field(code, thing, at.kind)}, {kind}"), otherwise)
+    code.go_on_if(code.put(f"icmp eq ptr {_field(code, instance, at.kind)}, {kind}"), otherwise)
     required = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if written else 0)
-    flags = code.put(f"and i32 {_field(code, thing, at.flags, 'i32')}, {required}")
-    tests = [] if shape is None else [code.put(f"icmp eq i32 {_field(code, thing, at.axes, 'i32')}, {len(shape)}")]
-    tests.append(code.put(f"icmp eq ptr {_field(code, thing, at.dtype)}, {dtype}"))
+    flags = code.put(f"and i32 {_field(code, instance, at.flags, 'i32')}, {required}")
+    tests = [] if shape is None else [code.put(f"icmp eq i32 {_field(code, instance, at.axes, 'i32')}, {len(shape)}")]
+    tests.append(code.put(f"icmp eq ptr {_field(code, instance, at.dtype)}, {dtype}"))
     tests.append(code.put(f"icmp eq i32 {flags}, {required}"))
     code.go_on_if_all(tests, otherwise)
     if shape:
-        lengths = _field(code, thing, at.shape)
+        lengths = _field(code, instance, at.shape)
         addresses = [code.address(lengths, "i64", axis) for axis in range(len(shape))]
         loaded = [code.put(f"load i64, ptr {address}") for address in addresses]
         tests = [code.put(f"icmp eq i64 {value}, {length}") for value, length in zip(loaded, shape, strict=True)]
@@ -78,14 +78,14 @@ class BuiltinWriter(FunctionWriter):
         self._entries: dict[Hashable, str] = {}
         self._begin = self.data("%self")
 
-    def data(self, thing: str) -> str:
+    def data(self, instance: str) -> str:
         """Return where the elements of an array begin."""
-        return _field(self, thing, offsets().data)
+        return _field(self, instance, offsets().data)
 
-    def shape(self, thing: str) -> tuple[str, str]:
+    def shape(self, instance: str) -> tuple[str, str]:
         """Return how many axes an array has, and where their lengths are."""
-        axes = _field(self, thing, offsets().axes, "i32")
-        return self.put(f"zext i32 {axes} to i64"), _field(self, thing, offsets().shape)
+        axes = _field(self, instance, offsets().axes, "i32")
+        return self.put(f"zext i32 {axes} to i64"), _field(self, instance, offsets().shape)
 
     def argument(self, index: int | str) -> str:
         """Return an argument: an array of NumPy's."""
@@ -101,9 +101,9 @@ class BuiltinWriter(FunctionWriter):
         """Return an entry of the table, read here."""
         return self.put(f"load ptr, ptr {self.address(self._begin, 'ptr', self._table.slot(key))}")
 
-    def check(self, thing: str, dtype: numpy.dtype, written: bool, shape: Sequence[int] | None = None) -> None:
+    def check(self, instance: str, dtype: numpy.dtype, written: bool, shape: Sequence[int] | None = None) -> None:
         """Write the code that looks at an argument."""
-        write_check(self, thing, self.entry(ARRAY), self.entry(dtype), "mismatch", written, shape)
+        write_check(self, instance, self.entry(ARRAY), self.entry(dtype), "mismatch", written, shape)
 
     def check_no_alias(self, ranges: Sequence[tuple[str, int | str]], exclusive: Sequence[int]) -> None:
         """Write the code that looks whether some ranges share a byte with another one.
@@ -144,8 +144,8 @@ class BuiltinWriter(FunctionWriter):
             self._return(self.entry_here(MISMATCH))
         return f"define ptr @{name}(ptr %self, ptr %args, i64 %n) {{\n{self.text()}\n}}\n"
 
-    def _return(self, thing: str) -> None:
+    def _return(self, instance: str) -> None:
         if sys.version_info < (3, 12):  # later, None and its kind are not counted
-            count = self.put(f"load i64, ptr {thing}")
-            self.do(f"store i64 {self.put(f'add i64 {count}, 1')}, ptr {thing}")
-        self.do(f"ret ptr {thing}")
+            count = self.put(f"load i64, ptr {instance}")
+            self.do(f"store i64 {self.put(f'add i64 {count}, 1')}, ptr {instance}")
+        self.do(f"ret ptr {instance}")

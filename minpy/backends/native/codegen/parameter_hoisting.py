@@ -41,14 +41,14 @@ def prepared(routine: Routine) -> Routine:
     moved = made_of_parameters(forward)
     read = {array.root for array in (*forward.outputs, *(source for _, source in forward.updates))}
     read |= {operand.root for step in forward.steps if step not in moved for operand in step.operands}
-    made = [step for step in moved if not isinstance(step, View)]
-    held = [output for step in made for output in step.outputs if output in read]
-    sources = dict.fromkeys(operand.root for step in made for operand in step.operands)
+    hoisted = [step for step in moved if not isinstance(step, View)]
+    held = [output for step in hoisted for output in step.outputs if output in read]
+    sources = dict.fromkeys(operand.root for step in hoisted for operand in step.operands)
     inputs = [array for array in forward.inputs if array in sources]
-    nbytes = sum(array.nbytes for step in made for array in (*step.operands, *step.outputs))
+    nbytes = sum(array.nbytes for step in hoisted for array in (*step.operands, *step.outputs))
     if not held or nbytes * _BYTE < _LOOK * len(inputs):
         return routine
-    there = {*sources, *(output for step in made for output in step.outputs)}
+    there = {*sources, *(output for step in hoisted for output in step.outputs)}
     made_first: list[Step] = []
     remaining: list[Step] = []
     for step in forward.steps:
@@ -65,13 +65,13 @@ def made_of_parameters(part: Part) -> dict[Step, None]:
     Calls of Python's functions are not among them: what else they do is not known.
     """
     ready = {array for array in part.inputs if array.is_parameter}
-    made: dict[Step, None] = {}
+    hoisted: dict[Step, None] = {}
     for step in part.steps:
         operands = [operand for operand in step.operands if not operand.is_constant]
         if operands and all(operand in ready for operand in operands) and _can_move(step):
-            made[step] = None
+            hoisted[step] = None
             ready.update(step.outputs)
-    return made
+    return hoisted
 
 
 def _can_move(step: Step) -> bool:

@@ -49,9 +49,9 @@ def loop_text(
         start = code.address("%args", "ptr", first)
         return [code.put(f"load ptr, ptr {code.address(start, 'ptr', index)}") for index in range(count)]
 
-    def size_of(things: Sequence[str]) -> str:
+    def size_of(instances: Sequence[str]) -> str:
         """Return the size of arrays, which have one shape, or do not fit."""
-        axes, lengths = zip(*map(code.shape, things), strict=True)
+        axes, lengths = zip(*map(code.shape, instances), strict=True)
         code.go_on_if_all([code.put(f"icmp eq i64 {number}, {axes[0]}") for number in axes[1:]], "mismatch")
         code.do("store i64 1, ptr %size")
         with code.counted(0, axes[0]) as axis:
@@ -72,15 +72,15 @@ def loop_text(
         code.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
 
     with code.counted(0, rows, runs=True) as row:
-        things = weight(row.counter)
-        for index, thing in enumerate(things):
-            code.check(thing, dtype, index in written)
-        nbytes = code.put(f"mul i64 {size_of(things)}, {itemsize}")
-        code.check_no_alias([(code.data(thing), nbytes) for thing in things], range(count))
+        instances = weight(row.counter)
+        for index, instance in enumerate(instances):
+            code.check(instance, dtype, index in written)
+        nbytes = code.put(f"mul i64 {size_of(instances)}, {itemsize}")
+        code.check_no_alias([(code.data(instance), nbytes) for instance in instances], range(count))
     with code.unlocked(), code.counted(0, rows, runs=True) as row:
-        things = weight(row.counter)
-        size = size_of(things[:1])
-        arrays = [code.data(thing) for thing in things]
+        instances = weight(row.counter)
+        size = size_of(instances[:1])
+        arrays = [code.data(instance) for instance in instances]
         rate = code.address(rates, kind, row.counter)
         units = code.put(f"udiv i64 {size}, {unit}")
         alone, tail, end = (code.new_block() for _ in range(3))

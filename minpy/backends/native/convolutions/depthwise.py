@@ -38,12 +38,12 @@ class _Writer:
         code, correlation = self.code, self.correlation
         height, width = correlation.target
         code.store(code.zero, "%scratch")
-        with code.loop("%begin", "%end") as group, code.loop(0, correlation.results) as one:
-            result = code.add(code.multiply(group.index, correlation.results), one.index)
+        with code.loop("%begin", "%end") as group, code.loop(0, correlation.results) as number:
+            result = code.add(code.multiply(group.index, correlation.results), number.index)
             weight = code.at(
                 "%p1",
                 code.multiply(group.index, correlation.weight.group),
-                code.multiply(one.index, correlation.weight.result),
+                code.multiply(number.index, correlation.weight.result),
             )
             source = code.multiply(
                 code.multiply(group.index, correlation.terms),

@@ -162,8 +162,8 @@ def definitions(functions: Iterable[tuple[str, str]]) -> str:
 
 def _covered(name: str, dtype: str) -> Function:
     if not covers(name, dtype):
-        known = ", ".join(sorted(name for name in FUNCTIONS if covers(name, dtype))) or "none"
-        raise KeyMissingError(f"there is no IR of {name!r} for {dtype!r}; of that type there are: {known}.")
+        covered = ", ".join(sorted(name for name in FUNCTIONS if covers(name, dtype))) or "none"
+        raise KeyMissingError(f"there is no IR of {name!r} for {dtype!r}; of that type there are: {covered}.")
     return FUNCTIONS[name]
 
 

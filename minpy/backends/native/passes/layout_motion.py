@@ -190,8 +190,8 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
         links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
         for _ in range(ROUNDS):
             changed = False
-            for link, other in (*links, *reversed(links)):
-                changed |= _agree(result, link, other) | _agree(result, other, link)
+            for first, second in (*links, *reversed(links)):
+                changed |= _agree(result, first, second) | _agree(result, second, first)
             if not changed:
                 break
     return result
@@ -201,14 +201,16 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
 ROUNDS = 4
 
 
-def _agree(found: dict[Array, tuple[int, ...]], array: Array | tuple[int, ...], other: Array | tuple[int, ...]) -> bool:
+def _agree(
+    shapes: dict[Array, tuple[int, ...]], array: Array | tuple[int, ...], neighbour: Array | tuple[int, ...]
+) -> bool:
     """Let an array take the shape of another one, if that is finer."""
     if isinstance(array, tuple) or not isinstance(array.step, Elementwise):
         return False
-    shape = other if isinstance(other, tuple) else found[other]
-    if len(stripped(shape)) <= len(stripped(found[array])):
+    shape = neighbour if isinstance(neighbour, tuple) else shapes[neighbour]
+    if len(stripped(shape)) <= len(stripped(shapes[array])):
         return False
-    found[array] = shape
+    shapes[array] = shape
     return True
 
 

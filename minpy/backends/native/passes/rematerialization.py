@@ -98,10 +98,10 @@ class _Recomputing:
         """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
         if array in self.steps:
             return self.steps[array]
-        self.steps[array] = result = self._found(array, self.read - {array} if kept is None else kept)
+        self.steps[array] = result = self._computed_cone(array, self.read - {array} if kept is None else kept)
         return result
 
-    def _found(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
+    def _computed_cone(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
         step = array.step
         if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own:
             return None

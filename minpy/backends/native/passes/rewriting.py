@@ -319,7 +319,7 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
 
 
 _FIELDS: dict[type[Step], tuple[str, ...]] = {
-    kind: tuple(one.name for one in fields(kind)) for kind in (Elementwise, Reduce, View, Assembly, Product, Call)
+    kind: tuple(field.name for field in fields(kind)) for kind in (Elementwise, Reduce, View, Assembly, Product, Call)
 }
 
 

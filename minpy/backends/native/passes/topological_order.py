@@ -12,13 +12,13 @@ __all__ = ["reordered"]
 
 
 def reordered(
-    routine: Routine, replacements: Mapping[Array, Array], made: Sequence[Sequence[Array]] | None = None
+    routine: Routine, replacements: Mapping[Array, Array], computed: Sequence[Sequence[Array]] | None = None
 ) -> Routine:
     """Return a routine with some arrays replaced, each step after those that it reads then.
 
     `replacements`: of the same shapes and dtypes. Steps that are not of the routine may give them, which may read any
-    of its arrays; nothing may come to need itself. `made`: what each part is to compute by its end, also if only later
-    parts read it.
+    of its arrays; nothing may come to need itself. `computed`: what each part is to compute by its end, also if only
+    later parts read it.
 
     Steps stay in their order, but for those that others now need earlier. Calls stay in their order.
     """
@@ -29,7 +29,7 @@ def reordered(
         for step in part.steps:
             if any(output not in replacements for output in step.outputs):
                 order.require(step)
-        for array in (*(made[number] if made else ()), *part.outputs, *(source for _, source in part.updates)):
+        for array in (*(computed[number] if computed else ()), *part.outputs, *(source for _, source in part.updates)):
             order.require_array(array)
         outputs = [order.final(array) for array in part.outputs]
         updates = [(target, order.final(source)) for target, source in part.updates]

@@ -85,7 +85,7 @@ class Operators:
         if isinstance(operator, MultiUpdate):
             return update_several(self, operator, operands, attributes)
         if isinstance(operator, Step):
-            lowering = _known(operator.function)
+            lowering = _lowering_of(operator.function)
             if lowering is not None:
                 arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
                 return Result(lowering(emitter, *arguments, **keywords), LOWERED)
@@ -94,11 +94,11 @@ class Operators:
                 return Result(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
             raise NotLowered(f"{_name(operator.function)} is not compiled")
         definition = operator.definition
-        lowering = _known(definition)
+        lowering = _lowering_of(definition)
         if lowering is None and isinstance(definition, numpy.ufunc) and definition.signature is None:
             return Result(apply(emitter, definition, *operands), LOWERED)
         if lowering is None:
-            lowering = next(filter(None, map(_known, operator.numpy_functions)), None)
+            lowering = next(filter(None, map(_lowering_of, operator.numpy_functions)), None)
         if lowering is not None:
             return Result(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:
@@ -279,7 +279,7 @@ def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     return {**{name: item.default for name, item in defaults if item.default is not REQUIRED}, **attributes}
 
 
-def _known(function: Any) -> Callable[..., Any] | None:
+def _lowering_of(function: Any) -> Callable[..., Any] | None:
     try:
         return FUNCTIONS.get(function)
     except TypeError:  # it has no hash
