@@ -27,8 +27,6 @@ __all__ = ["kernel_of"]
 _WORTH_SPLITTING = 16384
 # Nor are reductions of fewer points cut in pieces: one thread takes less time for them than another to come.
 _WORTH_CUTTING = 32768
-# Loops of nests with as many points are not unrolled, but for a few vectors at a time.
-_WORTH_ROLLING = 1024
 # A single loop is cut at multiples of so many elements.
 _UNIT = 1024
 
@@ -181,7 +179,7 @@ class _Printer:
         """Write everything, and return the length of the range that threads can share."""
         geometry = self.geometry
         self.cursor.read_constants([*geometry.outer, *geometry.inner, *([geometry.lane] if geometry.lane else [])])
-        self.w.is_rolled = math.prod(self.nest.shape) >= _WORTH_ROLLING
+        self.w.is_rolled = True
         large = self.is_large
         flat = not geometry.free and not geometry.scope and not geometry.rows and geometry.inner == [geometry.lane]
         tiles = geometry.across and not geometry.free

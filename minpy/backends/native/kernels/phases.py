@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Set
 from dataclasses import dataclass, field
 
@@ -14,12 +13,9 @@ from minpy.backends.native.language import Array, Elementwise, Reduce, Step
 __all__ = ["Phase", "phases_of", "weight"]
 
 # A value with an expression no larger than this is computed again in later phases: that takes less time than to write
-# and to read it.
+# and to read it. What is written anyway is read.
 _CHEAP_FLOPS = 8
 _CHEAP_READS = 3
-# What is written anyway is only read, unless rows are so short that all of it stays in registers.
-_LONG = 256
-_CHEAP_BESIDE_LOAD = 1
 
 
 @dataclass(slots=True)
@@ -56,7 +52,6 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
         elif levels[array] is Level.FULL and array in geometry.stores:
             phase(number).stores.append(array)
 
-    long = math.prod(dim.length for dim in geometry.inner) >= _LONG
     result = [phases[number] for number in sorted(phases)]
     first: dict[Array, Phase] = {}
     kept: dict[Array, None] = {}
@@ -69,9 +64,8 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
             array = step.output
             if array not in needed or levels[array] is not Level.FULL:
                 continue
-            written = {stored for stored in geometry.stores if long and nest.phases[stored] < current.number}
-            limit = _CHEAP_BESIDE_LOAD if array in written else _CHEAP_FLOPS
-            if array in first and not _is_cheap(nest, array, written | kept.keys(), limit):
+            written = {stored for stored in geometry.stores if nest.phases[stored] < current.number}
+            if array in first and (array in written or not _is_cheap(nest, array, written | kept.keys())):
                 if array not in written and array not in kept:
                     kept[array] = None
                     first[array].keeps.append(array)
@@ -90,7 +84,7 @@ def weight(step: Step) -> int:
     return max(1, flops(step.function, step.operands[-1].dtype)) if isinstance(step, Elementwise) else 1
 
 
-def _is_cheap(nest: Nest, array: Array, there: Set[Array], limit: int) -> bool:
+def _is_cheap(nest: Nest, array: Array, there: Set[Array]) -> bool:
     """Tell whether a value is computed faster than read back: from what is in memory, and what is `there`, too."""
     cost, reads, todo, seen = 0, set(), [array], {array}
     while todo:
@@ -107,6 +101,6 @@ def _is_cheap(nest: Nest, array: Array, there: Set[Array], limit: int) -> bool:
                     todo.append(root)
             elif root not in nest.levels and not operand.is_number:
                 reads.add(operand)
-        if cost > limit or len(reads) > _CHEAP_READS:
+        if cost > _CHEAP_FLOPS or len(reads) > _CHEAP_READS:
             return False
     return True
