@@ -238,6 +238,7 @@ def test_a_sequence_of_written_blocks_is_one_graph() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(3, in_units=3), Scaled(), nn.HybridSequential())
     net[2].add(Scaled(), nn.Dense(2, in_units=3))
+    mx.random.seed(1)  # weights that do not make layer norm's variances small, which would lose digits
     net.initialize(mx.init.Uniform(1.0))
     x = np.linspace(-1, 1, 6).reshape(2, 3)
     expected = net(x).asnumpy()
@@ -295,6 +296,7 @@ def test_classes_with_numpys_semantics() -> None:
 
 def test_copies_and_pickles_are_captured_by_themselves() -> None:
     net = Scaled(prefix="net_")
+    mx.random.seed(1)  # as above
     net.initialize(mx.init.Uniform(1.0))
     net.hybridize()
     x = np.ones((2, 3))
