@@ -56,6 +56,8 @@ class BucketingModule(BaseModule):
     (4, 3)
     """
 
+    _params_to_set: tuple[Any, Any] | None = None  # of a checkpoint, or from before it was bound anew
+
     def __init__(
         self,
         sym_gen: Any,
@@ -92,7 +94,6 @@ class BucketingModule(BaseModule):
         self._group2ctxs = group2ctxs
         self._monitor: Any = None
         self._grad_req: Any = None
-        self._params_to_set: tuple[Any, Any] | None = None  # of a checkpoint, or from before it was bound anew
         self._reset_bind()
 
     def _reset_bind(self) -> None:

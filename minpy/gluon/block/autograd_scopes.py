@@ -9,7 +9,7 @@ from minpy.core.errors import NotTraceableError
 from minpy.core.source_lines import place_in_program
 from minpy.core.state import leaving, state, tracing
 
-__all__ = ["AsWritten", "Modes"]
+__all__ = ["EagerBlocks", "Modes"]
 
 
 class Modes:
@@ -39,7 +39,7 @@ class Modes:
         )
 
 
-class AsWritten:
+class EagerBlocks:
     """Lets hybridized blocks run as they are written, in this thread, in a `with` statement."""
 
     def __enter__(self) -> None:

@@ -24,7 +24,7 @@ from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, state, tracing
 from minpy.gluon.block import block_files
 from minpy.gluon.block.argument_specs import Keywords, Unhashable, flatten, split
-from minpy.gluon.block.autograd_scopes import AsWritten
+from minpy.gluon.block.autograd_scopes import EagerBlocks
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.block_capture import BlockCapture
 from minpy.gluon.block.cached_op import CachedOp
@@ -32,7 +32,7 @@ from minpy.gluon.block.forward import graph_of_forward
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
 from minpy.gluon.block.inferring import infer, initialize_waiting, require_rule
-from minpy.gluon.block.internal_attributes import INTERNAL, Before
+from minpy.gluon.block.internal_attributes import INTERNAL, SavedState
 from minpy.gluon.block.optimization_steps import Step, taken_options
 from minpy.gluon.block.optimizing import Optimizations, optimized
 from minpy.gluon.block.own_functions import enter
@@ -327,7 +327,7 @@ class HybridBlock(Block):
             )
         flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
         bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
-        before = Before(self)
+        before = SavedState(self)
         try:
             self._hybridize_itself(True, backend, clear, flags, bulks, kwargs)
             self._optimize(self._as_called(x, *args))
@@ -660,7 +660,7 @@ class HybridBlock(Block):
                 "values (boolean_mask), or arguments are no arrays. Call hybridize() without a backend, or optimize a "
                 "block inside that has none of this."
             )
-        with AsWritten():
+        with EagerBlocks():
             return self._called_eagerly(*split(args)) if self._is_written_as_forward else self.forward(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["INTERNAL", "Before"]
+__all__ = ["INTERNAL", "SavedState"]
 
 # Attributes of all blocks, which say nothing of what one computes.
 INTERNAL = frozenset(
@@ -22,7 +22,7 @@ _OF_GRAPHS = """
     """.split()  # noqa: SIM905
 
 
-class Before:
+class SavedState:
     """What a hybrid block was: `restore` takes steps and graphs away again that are added to it from here on."""
 
     def __init__(self, block: Any) -> None:

@@ -199,10 +199,10 @@ class LSTMCell(GatedCell):
             name=step + "state",
         )
         if isinstance(self._activation, str):
-            bent = F.Activation(memory, act_type=self._activation, name=step + "activation0")
+            activated = F.Activation(memory, act_type=self._activation, name=step + "activation0")
         else:
-            bent = self._activation(memory)
-        output = F.elemwise_mul(leave, bent, name=step + "out")
+            activated = self._activation(memory)
+        output = F.elemwise_mul(leave, activated, name=step + "out")
         return output, [output, memory]
 
 

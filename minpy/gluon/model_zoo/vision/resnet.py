@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, CheckError
@@ -128,6 +128,8 @@ class BottleneckV1(_BlockV1):
 class _BlockV2(HybridBlock):
     """A residual block of convolutions `conv1`, ..., each normalized and rectified before, by `bn1`, ..."""
 
+    _count: ClassVar[int]
+
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
     ) -> None:
@@ -135,7 +137,6 @@ class _BlockV2(HybridBlock):
         for number, convolution in enumerate(self._convolutions(channels, stride, in_channels), 1):
             setattr(self, f"bn{number}", nn.BatchNorm())
             setattr(self, f"conv{number}", convolution)
-        self._count = number
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterator[nn.Conv2D]:
@@ -158,6 +159,8 @@ class BasicBlockV2(_BlockV2):
     {parameters}
     """
 
+    _count = 2
+
     def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterator[nn.Conv2D]:
         yield _conv3x3(channels, stride, in_channels)
         yield _conv3x3(channels, 1, channels)
@@ -169,6 +172,8 @@ class BottleneckV2(_BlockV2):
 
     {parameters}
     """
+
+    _count = 3
 
     def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterator[nn.Conv2D]:
         inside = channels // 4
