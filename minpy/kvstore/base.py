@@ -1,4 +1,4 @@
-"""What a store of parameters has to offer, and the names by which stores are made."""
+"""`KVStoreBase`, the base class of stores of parameters, and `create`, which makes stores by name."""
 
 from __future__ import annotations
 

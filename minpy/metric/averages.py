@@ -1,4 +1,4 @@
-"""Means of what is given: losses, and what functions of one's own return."""
+"""Means of losses, and of the results of one's own functions."""
 
 from __future__ import annotations
 

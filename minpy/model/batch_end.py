@@ -1,4 +1,4 @@
-"""What callbacks are told at the end of a batch."""
+"""`BatchEndParam`, the argument of callbacks at the end of a batch."""
 
 from __future__ import annotations
 

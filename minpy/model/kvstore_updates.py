@@ -1,4 +1,4 @@
-"""Where gradients meet weights: the store that training makes for some devices, and updates in it or beside it.
+"""The store that training on several devices makes for parameters, and updates of weights in it or beside it.
 
 The names with an underscore are those by which programs import these functions from MXNet.
 """

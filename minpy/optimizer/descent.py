@@ -57,9 +57,9 @@ class Descent(UpdatesSeveral):
 
     def _takes_all(self) -> bool:
         """Tell whether weights may be updated all at once: a schedule is asked after the count of each few."""
-        methods = "update", "update_multi_precision", "_update_impl"
-        is_plain = self._is_own(UpdatesSeveral, *methods) and self._is_own(Descent, "_update_all")
-        return self.lr_scheduler is None and is_plain
+        if self.lr_scheduler is not None or getattr(self._update_all, "__func__", None) is not Descent._update_all:
+            return False
+        return self._is_own(UpdatesSeveral, "update", "update_multi_precision", "_update_impl")
 
     def _update_all(self, indices: Any, weights: Any, grads: Any, states: Any, multi_precision: bool) -> None:
         rates, decays = self._get_lrs(indices), self._get_wds(indices)

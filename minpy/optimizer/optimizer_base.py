@@ -1,4 +1,4 @@
-"""What optimizers have in common: names, rates of each parameter, counts of updates, weights of few digits."""
+"""What optimizers have in common: names, rates of each parameter, counts of updates, and weights in float16."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ VARIABLE = "MINPY_PICTURES"
 _NAMES = ("opencv", "pillow")
 
 
-def _wanted() -> str:
+def _chosen_library() -> str:
     name = os.environ.get(VARIABLE, "")
     if name and name not in _NAMES:
         raise ArgumentValueError(
@@ -25,7 +25,7 @@ def _wanted() -> str:
 
 def opencv() -> ModuleType | None:
     """Return OpenCV, unless it is not installed, or only Pillow is to be used."""
-    if _wanted() == "pillow":
+    if _chosen_library() == "pillow":
         return None
     try:
         import cv2
@@ -37,7 +37,7 @@ def opencv() -> ModuleType | None:
 
 def pillow() -> ModuleType | None:
     """Return Pillow's module `Image`, unless it is not installed, or only OpenCV is to be used."""
-    if _wanted() == "opencv":
+    if _chosen_library() == "opencv":
         return None
     try:
         from PIL import Image
@@ -64,8 +64,8 @@ def require_any(purpose: str) -> tuple[ModuleType | None, ModuleType | None]:
     """Return OpenCV and Pillow's `Image`, None for what is not there."""
     modules = opencv(), pillow()
     if modules == (None, None):
-        package = "opencv-python-headless" if _wanted() == "opencv" else "pillow"
-        only = {"opencv": "OpenCV", "pillow": "Pillow"}.get(_wanted())
+        package = "opencv-python-headless" if _chosen_library() == "opencv" else "pillow"
+        only = {"opencv": "OpenCV", "pillow": "Pillow"}.get(_chosen_library())
         which = (
             f"{only}, which is not installed, and the environment variable {VARIABLE} forbids others"
             if only

@@ -74,8 +74,8 @@ __dir__ = listing(__all__)
 _OF_NUMPY = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension"}
 
 
-def _made(name: str) -> Any:
+def _attribute(name: str) -> Any:
     return import_module(f"minpy.symbol.{_OF_NUMPY[name]}") if name in _OF_NUMPY else _FUNCTIONS[name]
 
 
-__getattr__ = late_names(__name__, [*_OF_NUMPY, *_FUNCTIONS], _made, missing("minpy.sym", "operator", __all__))
+__getattr__ = late_names(__name__, [*_OF_NUMPY, *_FUNCTIONS], _attribute, missing("minpy.sym", "operator", __all__))

@@ -1,4 +1,4 @@
-"""The arithmetic of symbols, and operators as their methods: what arrays have, made of nodes."""
+"""The arithmetic of symbols, and operators as their methods: the same that arrays have."""
 
 from __future__ import annotations
 

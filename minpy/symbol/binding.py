@@ -1,4 +1,4 @@
-"""From a symbol and arrays to an executor: `bind` and `simple_bind`, and what may be wrong with what they are given."""
+"""`bind` and `simple_bind`: an executor made of a symbol and arrays, and checks of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How symbols come about: calls of operators on symbols, with missing inputs made as variables."""
+"""Symbols made by calls of operators on symbols; inputs that are left out become variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a symbol's file says of itself before a symbol is made of it: its version, and operators that are not here."""
+"""The contents of a symbol's file, read without making a symbol: its version, variables and missing operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a symbol to a graph that can be edited, and back: what is not edited stays the operator that it was."""
+"""A symbol's graph as one that passes edit, and back: a node that was not edited keeps its operator."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def _content(graph: Graph) -> Any:
     def numbered(entries: Any) -> list[tuple[int, int]]:
         return [(numbers[entry.node], entry.index) for entry in map(as_entry, entries)]
 
-    rows = [(node.op, node.name, _own(node.attrs), numbered(node.inputs), _inside(node)) for node in numbers]
+    rows = [
+        (node.op, node.name, _without_annotations(node.attrs), numbered(node.inputs), _inside(node)) for node in numbers
+    ]
     return rows, numbered(graph.outputs)
 
 
@@ -146,8 +148,8 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
         return _configured(origin, node, inputs, where)
     if isinstance(origin, _Origin) and origin.op == node.op and len(origin.node.inputs) == len(inputs):
         before = origin.node
-        alike = _own(origin.attrs) == _own(node.attrs) and origin.inside == _inside(node)
-        if alike and not before.annotations.keys() - node.attrs.keys():
+        alike = _without_annotations(origin.attrs) == _without_annotations(node.attrs)
+        if alike and origin.inside == _inside(node) and not before.annotations.keys() - node.attrs.keys():
             annotations = {
                 key: text for key, text in node.attrs.items() if key in before.annotations or is_annotation(key)
             }
@@ -168,11 +170,11 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
 def _configured(family: OperatorFamily, node: GraphNode, inputs: list[Value], where: str) -> Node:
     noted = {key: text for key, text in node.attrs.items() if is_annotation(key)}
     inner = [symbol_of(graph, f"{where}: the graph of {node.name!r}") for graph in node.subgraphs]
-    operator = family.configured(_own(node.attrs), noted, inner)
+    operator = family.configured(_without_annotations(node.attrs), noted, inner)
     operator.require_inputs(len(inputs), f"{where}: ")
     return Node(operator, inputs, {}, node.name, family.__name__, noted)
 
 
-def _own(attrs: dict[str, str]) -> dict[str, str]:
+def _without_annotations(attrs: dict[str, str]) -> dict[str, str]:
     """Return the attributes that are the operator's own."""
     return {key: text for key, text in attrs.items() if not is_annotation(key)}

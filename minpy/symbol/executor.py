@@ -546,7 +546,8 @@ class Executor:
             gradients = [out_grads.get(name) for name in names]
         elif not isinstance(out_grads, (list, tuple)):
             gradients = [None] * len(names) if out_grads is None else [out_grads]
-        gradients = gradients[: max(len(names), 1)]
+        if len(gradients) > len(names):
+            gradients = gradients[: max(len(names), 1)]
         if len(gradients) != len(names):
             raise ArgumentError(
                 f"Executor.backward: {len(gradients)} gradient(s) for {len(names)} output(s): {', '.join(names)}."

@@ -1,4 +1,4 @@
-"""Operators around a graph: what stands in the place of a group of nodes that a partitioner has taken together.
+"""Operators around a graph, which replace a group of nodes that a partitioner has put together.
 
 A graph that is run as it is takes the place of its node when a program is made, as does a `@customop` that stands for
 it: nothing is lost by having it in a node. Functions and classes of users are called.

@@ -1,4 +1,4 @@
-"""Graphs that end in losses, as what they predict: without the labels that only training needs."""
+"""Networks that end in a loss turned into networks that predict, without the labels that only training needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that a file needs and that are not here: all of them at once, and what to do about each."""
+"""Operators that a file calls and that do not exist here: a table of all of them, with advice about each."""
 
 from __future__ import annotations
 

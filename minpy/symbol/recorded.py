@@ -1,4 +1,4 @@
-"""What was recorded on the tape, as a symbol: `autograd.get_symbol`."""
+"""`autograd.get_symbol`: a computation that was recorded on the tape, as a symbol."""
 
 from __future__ import annotations
 

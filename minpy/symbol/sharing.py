@@ -1,4 +1,4 @@
-"""Gradients of an executor that are asked for into one array."""
+"""Gradients of an executor that are written into one array, or into arrays that share memory."""
 
 from __future__ import annotations
 

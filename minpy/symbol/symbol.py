@@ -345,7 +345,7 @@ class Symbol(SymbolMembers):
             [known.get(Value(node)) for node in states],
         )
 
-    def _given(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Value, Any]:
+    def _facts_of(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Value, Any]:
         """Return what is given for variables, by position or by name."""
         nodes = {node.name: node for node in self.order if node.operator is None}
         if args and kwargs:
@@ -367,7 +367,7 @@ class Symbol(SymbolMembers):
         self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], dtypes: Mapping[Value, Any] | None = None
     ) -> Inference:
         told: dict[Value, Any] = {}
-        for value, shape in self._given(method, args, kwargs).items():
+        for value, shape in self._facts_of(method, args, kwargs).items():
             try:
                 told[value] = _told(map(int, shape))
             except (TypeError, ValueError):
@@ -385,7 +385,7 @@ class Symbol(SymbolMembers):
     def _infer_type(
         self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], default: Any = None
     ) -> Inference:
-        dtypes = self._given(method, args, kwargs)
+        dtypes = self._facts_of(method, args, kwargs)
         try:
             facts = {value: numpy.dtype(dtype) for value, dtype in dtypes.items()}
         except TypeError as error:

@@ -1,4 +1,4 @@
-"""What MXNet did otherwise before 1.9.1, in the files of symbols that it wrote then.
+"""Symbols in files of versions of MXNet before 1.9.1, brought into the form of 1.9.1.
 
 A file says by which version it was written, as a number (10901 is 1.9.1); one that does not is of 0.8, or older. The
 differences, as MXNet 1.9.1 itself reads them:

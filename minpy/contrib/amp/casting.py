@@ -1,4 +1,4 @@
-"""What `amp.init` turns on: listed operators cast their inputs, on arrays and in graphs that are made from then on.
+"""`amp.init`: listed operators cast their inputs from then on, on arrays and in new graphs.
 
 While it is off it costs nothing. A listed operator becomes one of a class whose calls cast first, so that it does
 wherever it was imported; no other call is touched. Nodes of graphs get their casts where they are composed. The signs

@@ -1,4 +1,4 @@
-"""Which operators are cast to what: the lists, and what programs give in their place."""
+"""In which dtype operators compute: MXNet's lists, or lists of the program's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Casts put into a graph that is there: what `convert_symbol` does to its nodes.
+"""Casts put into an existing graph, for `convert_symbol`.
 
 Of each value is known whether it is in float16, in float32, or in what the variables are that it is computed of.
 """

@@ -1,4 +1,4 @@
-"""Words that have numbers."""
+"""`Vocabulary`: words and their indices."""
 
 from __future__ import annotations
 

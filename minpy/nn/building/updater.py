@@ -82,10 +82,10 @@ class Updater:
             config[attr] = value
 
     def __getitem__(self, param_name: str) -> Any:
-        return _Settings(self._configs[self._known(param_name)])
+        return _Settings(self._configs[self._checked_name(param_name)])
 
     def __setitem__(self, param_name: str, configs: Mapping[str, Any]) -> None:
-        self._configs[self._known(param_name)] = copy.deepcopy(dict(configs))
+        self._configs[self._checked_name(param_name)] = copy.deepcopy(dict(configs))
 
     def keys(self) -> Any:
         """Return the parameters' names."""
@@ -102,7 +102,7 @@ class Updater:
     def __call__(self, grad_dict: Mapping[str, Any]) -> None:
         """Move the parameters whose gradients are given by name."""
         for name, gradient in grad_dict.items():
-            config = self._configs[self._known(name)]
+            config = self._configs[self._checked_name(name)]
             if "update_rule" not in config:
                 raise ArgumentError(
                     f"Updater: {name} has no update rule; give Updater(model, update_rule='sgd'), or one of "
@@ -113,7 +113,7 @@ class Updater:
             params[name], changed = rule(params[name], gradient, config)
             config.update(changed)
 
-    def _known(self, name: str) -> str:
+    def _checked_name(self, name: str) -> str:
         if name not in self._configs:
             raise ArgumentError(
                 f"Updater: the model has no parameter {name!r}; it has {', '.join(self._configs) or 'none'}."

@@ -19,7 +19,7 @@ def context_text(ctx: Context | None) -> str:
     return str(current_context() if ctx is None else ctx)
 
 
-def _made(name: str, ctx: Any, dtype: Any, **attributes: Any) -> Any:
+def _created(name: str, ctx: Any, dtype: Any, **attributes: Any) -> Any:
     kind = {"full": "_full", "linspace": "_linspace"}.get(name, f"_npi_{name}")
     chosen = default_float() if dtype is None else numpy.dtype(dtype)
     typed = {"dtype": chosen.name}
@@ -30,18 +30,19 @@ def _made(name: str, ctx: Any, dtype: Any, **attributes: Any) -> Any:
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
     """Return the symbol of an array of zeros."""
-    return _made("zeros", ctx, dtype, shape=as_lengths(shape))
+    return _created("zeros", ctx, dtype, shape=as_lengths(shape))
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
     """Return the symbol of an array of ones."""
-    return _made("ones", ctx, dtype, shape=as_lengths(shape))
+    return _created("ones", ctx, dtype, shape=as_lengths(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
     """Return the symbol of an array in which all elements are one number."""
     lengths = as_lengths(shape)
-    return _made("full", ctx, dtype, shape=(lengths,) if isinstance(lengths, int) else lengths, value=float(fill_value))
+    lengths = (lengths,) if isinstance(lengths, int) else lengths
+    return _created("full", ctx, dtype, shape=lengths, value=float(fill_value))
 
 
 empty = zeros
@@ -49,19 +50,19 @@ empty = zeros
 
 def identity(n: int, dtype: Any = None, ctx: Any = None) -> Any:
     """Return the symbol of the identity matrix."""
-    return _made("identity", ctx, dtype, shape=(n, n))
+    return _created("identity", ctx, dtype, shape=(n, n))
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, **kwargs: Any) -> Any:
     """Return the symbol of a matrix with ones on its k-th diagonal."""
-    return _made("eye", kwargs.get("ctx"), dtype, N=N, M=M, k=k)
+    return _created("eye", kwargs.get("ctx"), dtype, N=N, M=M, k=k)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:
     """Return the symbol of evenly spaced values in [start, stop), or in [0, start)."""
     if stop is None:
         start, stop = 0, start
-    return _made("arange", ctx, dtype, start=start, stop=stop, step=step)
+    return _created("arange", ctx, dtype, start=start, stop=stop, step=step)
 
 
 def linspace(
@@ -75,7 +76,7 @@ def linspace(
     ctx: Any = None,
 ) -> Any:
     """Return the symbol of `num` evenly spaced values; with `retstep` their distance too, a number."""
-    values = _made("linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
+    values = _created("linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
     return (values, (stop - start) / max(num - bool(endpoint), 1)) if retstep else values
 
 
@@ -90,17 +91,17 @@ def logspace(
     ctx: Any = None,
 ) -> Any:
     """Return the symbol of values from base**start to base**stop, in equal ratios."""
-    return _made("logspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint, base=base)
+    return _created("logspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint, base=base)
 
 
 def indices(dimensions: Any, dtype: Any = numpy.int32, ctx: Any = None) -> Any:
     """Return the symbol of the indices of the elements of a grid, one array for each axis."""
-    return _made("indices", ctx, dtype, dimensions=tuple(dimensions))
+    return _created("indices", ctx, dtype, dimensions=tuple(dimensions))
 
 
 def _window(name: str) -> Callable[..., Any]:
     def window(M: int, dtype: Any = None, ctx: Any = None) -> Any:
-        return _made(name, ctx, dtype, M=M)
+        return _created(name, ctx, dtype, M=M)
 
     return named(name, window)
 

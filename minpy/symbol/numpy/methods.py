@@ -1,4 +1,4 @@
-"""The arithmetic and methods of `_Symbol`: what `minpy.np.ndarray` has, made of nodes."""
+"""The arithmetic and methods of `_Symbol`: the same that `minpy.np.ndarray` has."""
 
 from __future__ import annotations
 

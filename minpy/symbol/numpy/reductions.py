@@ -16,7 +16,7 @@ def _dtype(value: Any) -> dict[str, str]:
     return {} if value is None else {"dtype": numpy.dtype(value).name}
 
 
-def _given(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _not_at_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call that are not at their defaults: all that files hold of some operators."""
     return {key: value for key, value in attributes.items() if value is not defaults[key]}
 
@@ -35,8 +35,8 @@ def _plain(name: str, kind: str, *, typed: bool, initial: bool = True) -> Callab
         **others: Any,
     ) -> Any:
         if others or (dtype is not None and not typed):
-            return generic(name, (a,), {**_given({"axis": axis, "keepdims": keepdims}, defaults), **others})
-        attributes = _given({"axis": as_tuple(axis), "keepdims": keepdims, "initial": initial}, defaults)
+            return generic(name, (a,), {**_not_at_defaults({"axis": axis, "keepdims": keepdims}, defaults), **others})
+        attributes = _not_at_defaults({"axis": as_tuple(axis), "keepdims": keepdims, "initial": initial}, defaults)
         return call(kind, [a], name, **attributes, **_dtype(dtype))
 
     def untyped(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None, **others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`ControlFlow`: what operators have in common whose nodes hold graphs."""
+"""`ControlFlow`: the base class of operators whose nodes hold graphs."""
 
 from __future__ import annotations
 
