@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from support.reference_evaluator import evaluate
 
 import minpy as mx
 from minpy.backends.native.language import Call
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.translating import Translation, translate
 from minpy.graph.compiled import Compiled

@@ -10,14 +10,14 @@ import numpy
 import pytest
 import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
+from support.reference_evaluator import evaluate
+from support.schedule_verifier import InvalidScheduleError, check
 
 from minpy.backends.native import passes
 from minpy.backends.native.fusing import growing_nest
 from minpy.backends.native.fusing.fuser import scheduled
 from minpy.backends.native.fusing.loop_nest import Level, Nest, Place, Schedule
-from minpy.backends.native.fusing.schedule_verifier import InvalidScheduleError, check
 from minpy.backends.native.language import Array, Assembly, Call, Layout, Product, Routine, View
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
 
 

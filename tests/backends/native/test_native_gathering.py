@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from compiling import ROUNDS, both_kinds_of_program, require_same
+from support.reference_evaluator import evaluate
 
 import minpy as mx
 from minpy.backends.native.gathering.gather_functions import Gather, Scatter
 from minpy.backends.native.language import Array, Call, Part, Routine
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.scanning.scan_function import Scan
 from minpy.core.errors import ArgumentError, OutOfRangeError
 

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from many import each
 from random_routines import assert_same, random_inputs, random_routine
+from support.reference_evaluator import evaluate
+from support.schedule_verifier import check
 from thoroughness import often
 
 import minpy as mx
 from minpy.backends import release_heap
 from minpy.backends.memory_planner import ALIGNMENT, Block, offsets
 from minpy.backends.native.fusing.fuser import scheduled
-from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import rematerialization
 from minpy.backends.native.passes.rewriting import Notes

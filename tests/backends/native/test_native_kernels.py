@@ -13,6 +13,7 @@ from random_routines import assert_same, random_inputs, random_routine
 pytest.importorskip("llvmlite")
 
 from native_kernels import Compiled, Runner, nest_of, run_nest
+from support.reference_evaluator import evaluate
 
 from minpy.backends.native import mathematics
 from minpy.backends.native.fusing.fuser import scheduled
@@ -33,7 +34,6 @@ from minpy.backends.native.language import (
     viewed,
 )
 from minpy.backends.native.language.function_table import ELEMENTWISE, REDUCTIONS
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.machine import llvm
 
 DTYPES = [

@@ -10,15 +10,15 @@ import numpy
 import pytest
 import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
+from support.reference_evaluator import evaluate
+from support.schedule_verifier import check
 from thoroughness import often
 
 import minpy as mx
 from minpy import autograd, gluon, nd
 from minpy.backends.native import passes
 from minpy.backends.native.fusing.fuser import scheduled
-from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import Array, Product, Routine
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import layout_motion, product_orientation, rematerialization
 from minpy.backends.native.passes.rewriting import Notes

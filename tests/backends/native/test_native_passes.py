@@ -9,10 +9,11 @@ import numpy
 import pytest
 import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
+from support.reference_evaluator import evaluate
+from support.schedule_verifier import check
 
 from minpy.backends.native import passes
 from minpy.backends.native.fusing.fuser import scheduled
-from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import (
     Array,
     Assembly,
@@ -30,7 +31,6 @@ from minpy.backends.native.language import (
     viewed,
 )
 from minpy.backends.native.language.layout_algebra import composed
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import batching, product_accumulation, rematerialization
 from minpy.backends.native.passes.algebra import ROWS, holds

@@ -20,6 +20,7 @@ import minpy as mx
 pytest.importorskip("llvmlite")
 
 from native_kernels import Compiled, Runner, nest_of, ranges_of, run_nest
+from support.reference_evaluator import evaluate
 
 from minpy.backends.native.codegen import program_builder
 from minpy.backends.native.codegen.launches import is_shared, launch_of
@@ -30,7 +31,6 @@ from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.kernels.nest_geometry import Dim
 from minpy.backends.native.language import Array, Elementwise, Part, Reduce, Routine, constant, viewed
-from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.machine import helper_thread
 
 COMPILES = True

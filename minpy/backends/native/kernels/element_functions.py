@@ -101,14 +101,14 @@ def _scaled(factor: Callable[[type], float]) -> Function:
     return lambda a: a * float(factor(numpy.float32 if a.type == "float" else numpy.float64))
 
 
-def _extreme(name: str, compared: Function, is_beyond: Function) -> Function:
+def _extreme(name: str, more: str) -> Function:
     """The larger or smaller of two; the first NaN, if there is one; one of equals, the second where that is cheap."""
 
     def written(a: Value, b: Value) -> Value:
         if _is_number(b):
-            return where(compared(a, b), a, b)
+            return where(a.compared(f"u{more}", "", b), a, b)
         if _is_number(a):
-            return where(is_beyond(a, b), a, b)
+            return where(a.compared(f"o{more}", "", b), a, b)
         return a.call(name, b, flags="nsz ")
 
     return written
@@ -299,8 +299,8 @@ _FLOATS: dict[str, Function] = {
     "rad2deg": _scaled(lambda kind: kind(180) / kind(math.pi)),
     "sign": lambda a: where(a.is_nan(), a, _sign(a)),
     "heaviside": _heaviside,
-    "maximum": _extreme("maximum", Value.is_greater_or_unordered, operator.gt),
-    "minimum": _extreme("minimum", Value.is_less_or_unordered, operator.lt),
+    "maximum": _extreme("maximum", "gt"),
+    "minimum": _extreme("minimum", "lt"),
     "fmax": lambda a, b: where((a > b) | b.is_nan(), a, b),
     "fmin": lambda a, b: where((a < b) | b.is_nan(), a, b),
     "floor_divide": lambda a, b: _float_divmod(a, b)[0],

@@ -124,14 +124,7 @@ def _binary_operator(
 
 
 def _comparison(floating: str, integer: str) -> Callable[[Value, Value | Number], Value]:
-    """Return the method that compares by one of two predicates; that of integers may follow from their sign."""
-
-    def write(value: Value, operand: Value | Number) -> Value:
-        sign = "" if integer in ("eq", "ne") else "s" if value.is_signed else "u"
-        comparison = f"fcmp {floating}" if value.type in FORMATS else f"icmp {sign}{integer}"
-        return value.result(f"{comparison} {value.type} {value.name}, {value.operand(operand).name}", "i1")
-
-    return write
+    return lambda value, operand: value.compared(floating, integer, operand)
 
 
 class Value:
@@ -190,10 +183,20 @@ class Value:
     __le__ = _comparison("ole", "le")
     __gt__ = _comparison("ogt", "gt")
     __ge__ = _comparison("oge", "ge")
-    equals = _comparison("oeq", "eq")
-    differs = _comparison("une", "ne")  # true where one is NaN
-    is_greater_or_unordered = _comparison("ugt", "")
-    is_less_or_unordered = _comparison("ult", "")
+
+    def compared(self, floating: str, integer: str, operand: Value | Number) -> Value:
+        """Append a comparison by one of two predicates; that of integers depends on their sign, but for equality."""
+        sign = "" if integer in ("eq", "ne") else "s" if self.is_signed else "u"
+        comparison = f"fcmp {floating}" if self.type in FORMATS else f"icmp {sign}{integer}"
+        return self.result(f"{comparison} {self.type} {self.name}, {self.operand(operand).name}", "i1")
+
+    def equals(self, operand: Value | Number) -> Value:
+        """Return whether two numbers are equal."""
+        return self.compared("oeq", "eq", operand)
+
+    def differs(self, operand: Value | Number) -> Value:
+        """Return whether two numbers are not equal; true where one is NaN."""
+        return self.compared("une", "ne", operand)
 
     def is_nan(self) -> Value:
         """Return whether a floating-point number is NaN."""
