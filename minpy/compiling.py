@@ -87,8 +87,8 @@ class CompiledFunction:
         if self._jit is _UNUSED:
             name = getattr(self._function, "__name__", "function")
             self._jit = Specialized(self._function, name, self.fast_math, self._eager, self._warn)
-        made: Specialized = self._jit
-        return made
+        specialized: Specialized = self._jit
+        return specialized
 
     def __repr__(self) -> str:
         return f"<compiled {self._function!r}>"
@@ -119,14 +119,14 @@ class CompiledFunction:
                 raise
             return self._eager(arguments, keywords)  # its own error says more
         if result is MISS:
-            return self._found(arguments, keywords)
+            return self._called_anew(arguments, keywords)
         return self._eager(arguments, keywords) if result is RUN_EAGERLY else result
 
     def __capture__(self, capture: Any) -> Any:
         """Return what stands for it in another captured function: the function as it was written."""
         return capture.shadow.shadow_of(self._function, self._specialized.name)
 
-    def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _called_anew(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for a call of another kind than the last one."""
         jit = self._jit
         is_new = jit is _UNUSED

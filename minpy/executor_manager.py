@@ -56,13 +56,13 @@ def _load_general(data: Sequence[Any], targets: Sequence[Any]) -> None:
         raw = as_raw(source)
         rows = target if isinstance(target, (list, tuple)) else [(slice(0, len(raw)), target)]
         for part, array in rows:
-            own = raw[part]
-            if own.shape != array.shape:
+            piece = raw[part]
+            if piece.shape != array.shape:
                 raise ShapeError(
-                    f"the batch has {describe(source)}, of which {own.shape} is for an array of {array.shape}; "
+                    f"the batch has {describe(source)}, of which {piece.shape} is for an array of {array.shape}; "
                     "expected batches of the size with which the executors are bound."
                 )
-            numpy.copyto(array._data, own, casting="unsafe")
+            numpy.copyto(array._data, piece, casting="unsafe")
             note_write(array._data)
 
 
@@ -171,16 +171,16 @@ class DataParallelExecutorGroup(_OnDevices):
     def _sharing(self, sym: Symbol, context: Any, own: Any, requests: Mapping[str, str], other: Any) -> Any:
         """Return an executor like another one, with the parameters of a third."""
         arguments, gradients, states = other.arg_dict, other.grad_dict, other.aux_dict
-        made = []
+        arrays = []
         for name, array in own.arg_dict.items():
             shared = arguments.get(name) if name in self.param_names else None
-            made.append(array if shared is None or shared.shape != array.shape else shared)
+            arrays.append(array if shared is None or shared.shape != array.shape else shared)
         grads = [
             gradients.get(name) if name in self.param_names and gradients.get(name) is not None else own.grad_dict[name]
             for name in own.arg_dict
         ]
         auxiliary = [states.get(name, array) for name, array in own.aux_dict.items()]
-        return sym.bind(context, made, grads, dict(requests), auxiliary)
+        return sym.bind(context, arrays, grads, dict(requests), auxiliary)
 
     def load_data_batch(self, data_batch: Any) -> None:
         """Put a batch into the arrays of all devices.

@@ -244,9 +244,9 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> 
         if hasattr(func, "gradients_at_once") or any(map(is_box, leaves_of((args, kwargs)))):
             gradients, loss = strict(*args, **kwargs)  # what is compiled, or traced, takes arrays as they are
             return _one_or_list(gradients), loss
-        given = [_wrapped_array(arg) for arg in args]
+        converted = [_wrapped_array(arg) for arg in args]
         for position in {index for index in argnums if -len(args) <= index < len(args)}:
-            given[position] = map_tree(_as_variable, args[position])
+            converted[position] = map_tree(_as_variable, args[position])
 
         @functools.wraps(func)
         def recorded(*inner: Any, **keywords: Any) -> Any:
@@ -255,7 +255,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> 
                 current.start_recording()
                 return func(*inner, **keywords)
 
-        call = Call("grad", recorded, argnums, False, given, kwargs)
+        call = Call("grad", recorded, argnums, False, converted, kwargs)
         parts = call.gradients([ones_like(output) for output in call.real_outputs()])
         gradients = [_like_given(args[position], part) for position, part in zip(call.argnums, parts, strict=True)]
         numbers = all(isinstance(args[position], (int, float)) for position in call.argnums)
@@ -273,8 +273,8 @@ def _in_place_of(pairs: Sequence[tuple[Any, Any]]) -> Iterator[None]:
     (`model.params`), are differentiated, too.
     """
     before = []
-    for given, variable in pairs:
-        for outer, inner in zip(leaves_of(given), leaves_of(variable), strict=True):
+    for argument, variable in pairs:
+        for outer, inner in zip(leaves_of(argument), leaves_of(variable), strict=True):
             if isinstance(outer, Array) and isinstance(inner, Array) and outer is not inner:
                 before.append((outer, outer._node))
                 outer._node = inner._node

@@ -92,7 +92,7 @@ def feature_list() -> list[Feature]:
     -------
     list of Feature
     """
-    return [Feature(name, found()) for name, found in _FOUND_BY.items()]
+    return [Feature(name, is_there()) for name, is_there in _FOUND_BY.items()]
 
 
 class Features(OrderedDict[str, Feature]):

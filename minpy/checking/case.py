@@ -75,9 +75,11 @@ class Case:
     @classmethod
     def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:
         """Return the case of a call: arrays are unwrapped and floating-point ones converted to float64."""
-        inputs, rest = bind(operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin)
+        inputs, named = bind(
+            operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin
+        )
         raw = [numpy.asarray(value) if isinstance(value, list) else raw_of(value) for value in inputs]
-        options = {key: raw_of(value) for key, value in rest.items()}
+        options = {key: raw_of(value) for key, value in named.items()}
         slots: list[int | str] = [index for index, value in enumerate(raw) if _is_variable(operator, index, value)]
         slots += [key for key in operator.keyword_rules if _is_real(options.get(key))]
         case = cls(operator, tuple(raw), options, tuple(slots))
@@ -169,8 +171,8 @@ class Case:
         """Return the gradients that the rules give, of the variables at the positions `slots` (None: of all)."""
         chosen = range(len(self.slots)) if slots is None else slots
         answer, pull = recorded_run.vjp(self.function, self.variables, chosen)
-        several = isinstance(answer, (tuple, list))
-        return pull(upstream if several else upstream[0])
+        is_tuple = isinstance(answer, (tuple, list))
+        return pull(upstream if is_tuple else upstream[0])
 
 
 def _is_real(value: Any) -> bool:

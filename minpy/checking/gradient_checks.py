@@ -111,15 +111,15 @@ def _place(outputs: Arrays, place: int) -> str:
 def check_zero(point: Point, slot: int | str) -> Row:
     """Say whether a gradient that is said to be zero is zero: operators that stop gradients say so of others, too."""
     what = f"gradient of {point.case.name(slot)}"
-    other = copy(point)
-    other.case = replace(point.case, slots=(slot,))
-    [value] = other.case.variables
+    alone = copy(point)
+    alone.case = replace(point.case, slots=(slot,))
+    [value] = alone.case.variables
     zeros = numpy.zeros(value.shape)
     directions = list(point.directions(value))
-    shapes = {tuple(y.shape for y in other.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
+    shapes = {tuple(y.shape for y in alone.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
     if len(shapes) > 1:
         return skip(what, "said to be zero; the shape of the answer changes with it")
-    outcome = compare(other.derivatives(0), zeros, directions)
+    outcome = compare(alone.derivatives(0), zeros, directions)
     if outcome.result == OK:
         return Row(what, OK, outcome.error, "said to be zero")
     reason = outcome.note if outcome.result == SKIPPED else "central differences are not"
@@ -139,9 +139,9 @@ def check_at_zeros(point: Point) -> Row:
     for slot, value in zip(case.slots, case.variables, strict=True):
         zeroed = numpy.where(point.some(value.shape), 0.0, value)
         try:
-            there = Point(case.replaced({slot: zeroed}), options)
-            rows = [check_gradient(there, position) for position in range(len(case.slots))]
-            rows = rows if any(row.result == FAILED for row in rows) else [*rows, *check_second_order(there)]
+            at_zeros = Point(case.replaced({slot: zeroed}), options)
+            rows = [check_gradient(at_zeros, position) for position in range(len(case.slots))]
+            rows = rows if any(row.result == FAILED for row in rows) else [*rows, *check_second_order(at_zeros)]
         except GradientError:
             raise
         except Exception as error:
@@ -154,7 +154,7 @@ def check_at_zeros(point: Point) -> Row:
                 where = f"where elements of {case.title(slot)} are zero"
                 return failure(what, f"{row.what}: {row.note}", f"{where}: {row.detail}", row.error)
             worst = max(worst, row.error or 0.0)
-        if all(row.result == SKIPPED for row in rows) or not numpy.isfinite(flat(there.outputs)).all():
+        if all(row.result == SKIPPED for row in rows) or not numpy.isfinite(flat(at_zeros.outputs)).all():
             rough.append(f"{case.name(slot)} (not smooth)")
     note = f"not with zeros in {', '.join(rough)}" if rough else ""
     return skip(what, note) if len(rough) == len(case.slots) else Row(what, OK, worst, note)

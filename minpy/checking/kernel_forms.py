@@ -217,13 +217,13 @@ def compare_forms(form: Form, ulps: float, where: str = "") -> Row:
         if a is None or b is None or (a.shape, a.dtype) != (b.shape, b.dtype):
             text = f"{which} is {describe(a)}; the definition gives {describe(b)}"
             return failure(form.what, text, f"{form.what}: {where} {text}.")
-        apart = ulps_apart(a, b)
-        if (apart > ulps).any():
-            place = tuple(map(int, numpy.unravel_index(numpy.argmax(apart), a.shape)))
+        ulps_between = ulps_apart(a, b)
+        if (ulps_between > ulps).any():
+            place = tuple(map(int, numpy.unravel_index(numpy.argmax(ulps_between), a.shape)))
             text = f"{which} is {a[place]!s} at {list(place)}, the definition gives {b[place]!s}"
-            text += f": {apart[place]:.3g} units in the last place apart, {ulps:.3g} are allowed"
-            return failure(form.what, text, f"{form.what}: {where} {text}.", float(apart[place]))
-        worst = max(worst, float(apart.max(initial=0)))
+            text += f": {ulps_between[place]:.3g} units in the last place apart, {ulps:.3g} are allowed"
+            return failure(form.what, text, f"{form.what}: {where} {text}.", float(ulps_between[place]))
+        worst = max(worst, float(ulps_between.max(initial=0)))
     return Row(form.what, OK, worst, "error in units in the last place" if worst else "")
 
 

@@ -112,10 +112,10 @@ def main(arguments: Sequence[str]) -> int:
         return tell_of_cache(command_line[1:])
     if old_numpy:
         restored = restore()
-        said = (
+        message = (
             f"names that NumPy has removed are there again: {', '.join(restored)}" if restored else "nothing to restore"
         )
-        print(f"minpy --old-numpy: {said}", file=sys.stderr)
+        print(f"minpy --old-numpy: {message}", file=sys.stderr)
     minpy.install_as_mxnet()
     atexit.register(_end)
     # Processes that multiprocessing starts anew get this path, and import the program there.
@@ -199,11 +199,11 @@ def _is_archive(path: str) -> bool:
 def _run_found(name: str, shown: str) -> int:
     """Run a module that Python's path leads to; of a package, what is in its `__main__.py`."""
     try:
-        spec = _found(name)
+        spec = _spec_of(name)
     except Exception as error:  # of a package that holds it, while it was imported
         return _report(error)
     if spec is not None and spec.submodule_search_locations is not None:
-        spec = _found(f"{name}.__main__")
+        spec = _spec_of(f"{name}.__main__")
         if spec is None:
             what = f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed"
             print(f"{sys.executable}: {what}", file=sys.stderr)
@@ -229,9 +229,9 @@ def _run_found(name: str, shown: str) -> int:
     return _run(code, globals_)
 
 
-def _found(name: str) -> ModuleSpec | None:
+def _spec_of(name: str) -> ModuleSpec | None:
     # `__main__` is in sys.modules: it is this program, not the one that is looked for.
-    own = sys.modules.pop("__main__", None) if name == "__main__" else None
+    this_program = sys.modules.pop("__main__", None) if name == "__main__" else None
     try:
         return importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
@@ -241,8 +241,8 @@ def _found(name: str) -> ModuleSpec | None:
     except ValueError:  # something in sys.modules that was not imported
         return None
     finally:
-        if own is not None:
-            sys.modules["__main__"] = own
+        if this_program is not None:
+            sys.modules["__main__"] = this_program
 
 
 def _set_first_path(folder: str) -> None:

@@ -35,7 +35,7 @@ _OPTIONS = """
     """
 
 
-def _answer(image: Any, out: Any) -> Any:
+def _in_numpy_semantics(image: Any, out: Any) -> Any:
     return image.as_np_ndarray() if out is None and is_np_array() else image
 
 
@@ -65,7 +65,7 @@ def imread(filename: Any, *args: Any, **kwargs: Any) -> Any:
         ...
     minpy.core.errors.FileMissingError: imread: there is no file 'missing.png'.
     """
-    return _answer(_cvimread(filename, *args, **kwargs), kwargs.get("out"))
+    return _in_numpy_semantics(_cvimread(filename, *args, **kwargs), kwargs.get("out"))
 
 
 @documented(options=_OPTIONS)
@@ -96,7 +96,7 @@ def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
         raise ArgumentValueError(
             f"imdecode: buf is {describe(buf)}; expected bytes, or an array of uint8. Read the file in the mode 'rb'."
         )
-    return _answer(_cvimdecode(buf, *args, **kwargs), kwargs.get("out"))
+    return _in_numpy_semantics(_cvimdecode(buf, *args, **kwargs), kwargs.get("out"))
 
 
 def _label(values: Any, dtype: str) -> Any:

@@ -94,9 +94,9 @@ def _symbol_of(name: str) -> str:
         if os.path.isfile(candidate):
             return candidate
     folder = os.path.dirname(name) or os.curdir
-    there = [file for file in sorted(os.listdir(folder)) if file.endswith(".json")] if os.path.isdir(folder) else []
-    advice = nearest(os.path.basename(candidates[0]), there) or (
-        f" The folder holds {', '.join(map(repr, there[:5]))}." if there else ""
+    names = [file for file in sorted(os.listdir(folder)) if file.endswith(".json")] if os.path.isdir(folder) else []
+    advice = nearest(os.path.basename(candidates[0]), names) or (
+        f" The folder holds {', '.join(map(repr, names[:5]))}." if names else ""
     )
     if not os.path.isdir(folder):
         advice = f" The folder {folder!r} does not exist."
@@ -129,8 +129,8 @@ def _from_files(source: str, symbol: str, params: str | None, epoch: int | None)
         if name in _SAID:
             path = os.path.join(folder, name)
             with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
-                said = file.read(_LARGEST_TEXT)
-            _SAID[name](artifact, said, path)
+                text = file.read(_LARGEST_TEXT)
+            _SAID[name](artifact, text, path)
     return artifact
 
 
@@ -144,23 +144,23 @@ def _listed(folder: str) -> list[str]:
 def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: list[str]) -> str | None:
     """Return the file of parameters that belongs to a symbol, of the wanted or the last epoch, if there is one."""
     prefix = symbol.removesuffix(".json").removesuffix("-symbol")
-    found: dict[int, str] = {}
+    file_of_epoch: dict[int, str] = {}
     for name in names:
         if name.startswith(f"{prefix}-") and re.fullmatch(r"\d{4,}\.params", name[len(prefix) + 1 :]):
-            found[int(name[len(prefix) + 1 : -len(".params")])] = name
+            file_of_epoch[int(name[len(prefix) + 1 : -len(".params")])] = name
     if epoch is not None:
-        if epoch not in found:
-            there = ", ".join(map(str, sorted(found))) or "none"
+        if epoch not in file_of_epoch:
+            epochs = ", ".join(map(str, sorted(file_of_epoch))) or "none"
             raise FileMissingError(
                 f"{_COMMAND}: there is no {prefix}-{epoch:04d}.params beside {symbol!r}; "
-                f"{'there are the epochs' if len(found) > 1 else 'there is epoch'} {there}."
+                f"{'there are the epochs' if len(file_of_epoch) > 1 else 'there is epoch'} {epochs}."
             )
-        return found[epoch]
-    if found:
-        last = max(found)
-        if len(found) > 1:
-            notes.append(f"{found[last]} is the last of {len(found)} epochs; --epoch N takes another")
-        return found[last]
+        return file_of_epoch[epoch]
+    if file_of_epoch:
+        last = max(file_of_epoch)
+        if len(file_of_epoch) > 1:
+            notes.append(f"{file_of_epoch[last]} is the last of {len(file_of_epoch)} epochs; --epoch N takes another")
+        return file_of_epoch[last]
     return f"{prefix}.params" if f"{prefix}.params" in names else None
 
 
@@ -171,13 +171,13 @@ def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
         return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
 
 
-def _named(found: Any, path: str | None) -> Mapping[str, Any]:
-    if isinstance(found, list) and found:
+def _named(arrays: Any, path: str | None) -> Mapping[str, Any]:
+    if isinstance(arrays, list) and arrays:
         raise FileFormatError(
-            f"{_COMMAND}: {path!r} holds {len(found)} array(s) without names; expected a dict of them, as "
+            f"{_COMMAND}: {path!r} holds {len(arrays)} array(s) without names; expected a dict of them, as "
             "save_checkpoint, export and save_parameters write."
         )
-    return found if isinstance(found, dict) else {}
+    return arrays if isinstance(arrays, dict) else {}
 
 
 # -- archives ----------------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def _named(found: Any, path: str | None) -> Mapping[str, Any]:
 
 def _from_archive(source: str, archive: Archive, params: str | None, epoch: int | None) -> Artifact:
     texts: dict[str, bytes] = {}
-    found: dict[str, Mapping[str, ArrayHead] | FileFormatError] = {}
+    heads_of: dict[str, Mapping[str, ArrayHead] | FileFormatError] = {}
     for name, size, stream in archive.files():
         base = name.rpartition("/")[2]
         if base.startswith("._"):  # what macOS adds
@@ -193,7 +193,7 @@ def _from_archive(source: str, archive: Archive, params: str | None, epoch: int 
         if base.endswith("-symbol.json") or base in _SAID:
             texts[name] = _text(archive, name, size, stream)
         elif base.endswith(".params"):
-            found[name] = _heads_in(archive, name, size, stream)
+            heads_of[name] = _heads_in(archive, name, size, stream)
     symbols = [name for name in texts if name.endswith("-symbol.json")]
     links = [name for name in archive.links if name.endswith(("-symbol.json", ".params"))]
     if links:
@@ -207,19 +207,19 @@ def _from_archive(source: str, archive: Archive, params: str | None, epoch: int 
         artifact.params_name, artifact.heads = params, heads_of_file(params)
         artifact.read = lambda: _named(load(params), params)
     else:
-        beside = {name.rpartition("/")[2]: name for name in found if name.rpartition("/")[0] == folder}
+        beside = {name.rpartition("/")[2]: name for name in heads_of if name.rpartition("/")[0] == folder}
         chosen = _beside(symbol.rpartition("/")[2], beside, epoch, artifact.notes)
         if chosen is not None:
             name = beside[chosen]
-            its_heads = found[name]
+            its_heads = heads_of[name]
             if isinstance(its_heads, FileFormatError):
                 raise its_heads
             artifact.params_name, artifact.heads = f"{source}:{name}", its_heads
             artifact.read = partial(_read_in, source, name)
-    for name, said in texts.items():
+    for name, text in texts.items():
         base = name.rpartition("/")[2]
         if base in _SAID:
-            _SAID[base](artifact, said, f"{source}:{name}")
+            _SAID[base](artifact, text, f"{source}:{name}")
     return artifact
 
 
@@ -238,13 +238,13 @@ def _heads_in(archive: Archive, name: str, size: int, stream: BinaryIO) -> Mappi
         return error
 
 
-def _read_in(source: str, wanted: str) -> Mapping[str, NDArray]:
+def _read_in(source: str, member: str) -> Mapping[str, NDArray]:
     with opened(source) as archive:
         for name, size, stream in archive.files():
-            if name == wanted:
+            if name == member:
                 content = read_exactly(stream, size, f"{source!r}: {name!r}")
-                return _named(load_frombuffer(content), wanted)
-    raise FileMissingError(f"{_COMMAND}: {wanted!r} is no longer in {source!r}.")
+                return _named(load_frombuffer(content), member)
+    raise FileMissingError(f"{_COMMAND}: {member!r} is no longer in {source!r}.")
 
 
 # -- what is said beside a model ---------------------------------------------------------------------------------------
@@ -257,8 +257,8 @@ def _json(content: bytes, where: str) -> Any:
         raise FileFormatError(f"{_COMMAND}: {where!r} is no JSON: {error}.") from None
 
 
-def _shape(given: Any) -> tuple[int, ...] | None:
-    lengths = given if isinstance(given, list) else []
+def _shape(value: Any) -> tuple[int, ...] | None:
+    lengths = value if isinstance(value, list) else []
     fine = lengths and len(lengths) <= 32 and all(type(length) is int and 0 <= length < 2**31 for length in lengths)
     return (
         tuple(length or 1 for length in lengths)
@@ -279,16 +279,16 @@ def _shapes_in(
 
 def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
     """Take over the shapes that a model server is told: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
-    said = _json(content, where)
+    entries = _json(content, where)
     example = '[{"name": "data", "shape": [1, 3, 300, 300]}], an entry for each input.'
-    for name, shape in _shapes_in(said if isinstance(said, list) else [said], "name", "shape", where, example):
+    for name, shape in _shapes_in(entries if isinstance(entries, list) else [entries], "name", "shape", where, example):
         artifact.shapes[name] = (shape, f"in {os.path.basename(where.rpartition(':')[2])}")
 
 
 def _signature(artifact: Artifact, content: bytes, where: str) -> None:
     """Take over the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
-    said = _json(content, where)
-    inputs = said.get("inputs") if isinstance(said, dict) else None
+    described = _json(content, where)
+    inputs = described.get("inputs") if isinstance(described, dict) else None
     example = '{"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}.'
     for name, shape in _shapes_in(
         inputs if isinstance(inputs, list) else [], "data_name", "data_shape", where, example
@@ -298,13 +298,13 @@ def _signature(artifact: Artifact, content: bytes, where: str) -> None:
 
 def _hyperparameters(artifact: Artifact, content: bytes, where: str) -> None:
     """Take over what the network was trained with: an object of strings."""
-    said = _json(content, where)
-    if not isinstance(said, dict):
+    described = _json(content, where)
+    if not isinstance(described, dict):
         raise FileFormatError(f"{_COMMAND}: {where!r} is not as expected, which is an object of hyperparameters.")
     artifact.facts.update(
         {
             str(key): str(value)
-            for key, value in said.items()
+            for key, value in described.items()
             if isinstance(value, (str, int, float)) and len(str(value)) < 200
         }
     )

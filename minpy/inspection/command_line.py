@@ -43,7 +43,7 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
         )
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
     title = os.path.basename(artifact.symbol_name.rpartition(":")[2]).removesuffix(".json").removesuffix("-symbol")
-    said = ""
+    note = ""
     try:
         dot = plot_network(symbol, title=title, save_format=kind, shape=dict(shapes) or None, node_attrs=_BOXES)
         content = dot.source.encode()
@@ -51,7 +51,7 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
             content, missing = _piped(dot, kind)
             if missing and kind != "svg":
                 path = f"{stem}.gv"
-                said = (
+                note = (
                     "the program `dot` is not installed (Debian, Ubuntu: apt install graphviz), so "
                     f"this is its input: later, dot -T{kind} {path} -o {stem}{ending}; or ask for {stem}.svg, which "
                     "is drawn without it"
@@ -61,10 +61,10 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
             raise
         missing = True
     if kind == "svg" and missing:
-        known = symbol._infer_shape("--picture", (), dict(shapes)).known if shapes else None
-        content = svg_of(symbol, known, title=title).encode()
+        shapes_of = symbol._infer_shape("--picture", (), dict(shapes)).known if shapes else None
+        content = svg_of(symbol, shapes_of, title=title).encode()
     write_file("python -m minpy model", path, [content])
-    return path, said
+    return path, note
 
 
 def _piped(dot: Any, kind: str) -> tuple[bytes, bool]:
@@ -180,23 +180,23 @@ def _do(options: argparse.Namespace) -> int:
         raise access_error("python -m minpy model: --run", "read", options.run, missing)
     if not options.json:
         print(model)
-    answer = None
+    predicted = None
     if options.run is not None and model.runs:
         fed = arrays or _picture(options, model)
         labels = prediction.labels_of(options.labels) if options.labels else ()
-        answer = prediction.answer(artifact, model, fed, labels, options.repeat)
+        predicted = prediction.answer(artifact, model, fed, labels, options.repeat)
         if options.output is not None:
-            prediction.save(options.output, answer.outputs)
-            answer.notes.append(f"the outputs are in {options.output}")
+            prediction.save(options.output, predicted.outputs)
+            predicted.notes.append(f"the outputs are in {options.output}")
         if not options.json:
-            print(f"\n{answer}")
+            print(f"\n{predicted}")
     elif options.run is not None:
         print("python -m minpy model: --run is left out, as the network cannot be run.", file=sys.stderr)
-    said = _draw(options, artifact, model) if options.picture is not None else None
+    drawn = _draw(options, artifact, model) if options.picture is not None else None
     if options.json:
         content = model.as_dict()
-        content |= {"answer": answer.as_dict()} if answer is not None else {}
-        content |= {"picture": said[0]} if said is not None else {}
+        content |= {"answer": predicted.as_dict()} if predicted is not None else {}
+        content |= {"picture": drawn[0]} if drawn is not None else {}
         print(json.dumps(content, indent=1))
     return 0 if model.runs else 1
 
@@ -227,15 +227,15 @@ def _shapes(options: Sequence[tuple[str, tuple[int, ...]]]) -> Any:
 
 def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of inputs: of arrays their own; one that lacks the axis of the batch gets it."""
-    told = {entry.name: entry for entry in model.inputs}
+    inputs = {entry.name: entry for entry in model.inputs}
     if shapes is not None and not isinstance(shapes, dict):
         shapes = {next(iter(arrays)): shapes}
     result = dict(shapes or {})
     for name, array in arrays.items():
-        known = told[name].shape
+        known_shape = inputs[name].shape
         shape = tuple(array.shape)
         if name not in result:
-            if known is not None and len(known) == len(shape) + 1:
+            if known_shape is not None and len(known_shape) == len(shape) + 1:
                 shape = (1, *shape)
                 arrays[name] = array.reshape(shape)
             result[name] = shape
@@ -246,11 +246,11 @@ def _picture(options: argparse.Namespace, model: Report) -> dict[str, Any]:
     from minpy.inspection import prediction
 
     fed = [entry for entry in model.inputs if not entry.is_label and entry.shape is not None]
-    wanted = [entry for entry in fed if entry.shape is not None and len(entry.shape) == 4] or fed
-    if not wanted:
+    pictures = [entry for entry in fed if entry.shape is not None and len(entry.shape) == 4] or fed
+    if not pictures:
         raise ArgumentError(f"python -m minpy model: the network has no input for the picture {options.run!r}.")
     preparation = prediction.Preparation(options.mean, options.std, options.scale, options.bgr, options.stretch)
-    return {wanted[0].name: prediction.read_picture(options.run, wanted[0].shape or (), preparation)}
+    return {pictures[0].name: prediction.read_picture(options.run, pictures[0].shape or (), preparation)}
 
 
 def _draw(options: argparse.Namespace, artifact: Artifact, model: Report) -> tuple[str, str] | None:
@@ -258,6 +258,6 @@ def _draw(options: argparse.Namespace, artifact: Artifact, model: Report) -> tup
         print("python -m minpy model: --picture is left out, as operators are not here.", file=sys.stderr)
         return None
     shapes = {entry.name: entry.shape for entry in model.inputs if entry.shape is not None}
-    path, said = draw(artifact, options.picture, shapes if not model.problem else {})
-    print("\n".join(wrapped(f"the picture is in {path}{': ' if said else ''}{said}")), file=sys.stderr)
-    return path, said
+    path, note = draw(artifact, options.picture, shapes if not model.problem else {})
+    print("\n".join(wrapped(f"the picture is in {path}{': ' if note else ''}{note}")), file=sys.stderr)
+    return path, note

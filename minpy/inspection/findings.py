@@ -34,7 +34,7 @@ class Fit:
         return not (self.missing or self.other_shape)
 
 
-def by_name(given: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+def by_name(filed: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     """Return arrays by their names in the symbol, each with the kind under which it is filed ('arg', 'aux' or '').
 
     Examples
@@ -43,7 +43,7 @@ def by_name(given: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     {'fc_weight': ('arg', 1), 'bn_moving_mean': ('aux', 2), 'fc_bias': ('', 3)}
     """
     arrays = {}
-    for key, value in given.items():
+    for key, value in filed.items():
         kind, colon, name = key.partition(":")
         if colon and kind in _PREFIXES:
             arrays[name] = (kind, value)
@@ -56,33 +56,33 @@ def compared(
     arguments: Sequence[Node],
     states: Sequence[Node],
     inputs: Collection[Node],
-    given: Mapping[str, tuple[str, Any]],
+    filed_arrays: Mapping[str, tuple[str, Any]],
     needed: Mapping[str, Any],
 ) -> Fit:
     """Compare what a symbol needs with what a file holds."""
-    wanted = {node.name: "arg" for node in arguments if node not in inputs}
-    wanted |= {node.name: "aux" for node in states}
-    others = {node.name for node in inputs}
+    kind_of = {node.name: "arg" for node in arguments if node not in inputs}
+    kind_of |= {node.name: "aux" for node in states}
+    input_names = {node.name for node in inputs}
     fit = Fit(0)
     fitting = 0
-    for name, kind in wanted.items():
+    for name, kind in kind_of.items():
         shape: Any = needed.get(name)
-        if name not in given:
+        if name not in filed_arrays:
             fit.missing.append((name, shape if is_known(shape) else None))
             continue
-        filed, array = given[name]
+        filed, array = filed_arrays[name]
         if filed and filed != kind:
             fit.other_kind.append((name, _PREFIXES[filed], _PREFIXES[kind]))
         if is_known(shape) and tuple(array.shape) != tuple(shape):
             fit.other_shape.append((name, tuple(array.shape), tuple(shape)))
         else:
             fitting += 1
-    for name, (_, array) in given.items():
-        if name not in wanted and name not in others:
+    for name, (_, array) in filed_arrays.items():
+        if name not in kind_of and name not in input_names:
             fit.superfluous.append((name, tuple(array.shape)))
     note = ""
-    if fit.missing and not fitting and given:
-        if any("." in name for name in given):
+    if fit.missing and not fitting and filed_arrays:
+        if any("." in name for name in filed_arrays):
             note = (
                 "The file's names are those of Block.save_parameters, which go by attributes: load it into the Gluon "
                 "network with load_parameters, or write both files anew with export."

@@ -66,11 +66,11 @@ def guessed(
     free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        after = _tried(infer, known, shapes)
+        inferred = _tried(infer, known, shapes)
         for node in labels:
-            if after is not None and not is_known(after.get(Value(node))):
-                after = _with_label(node, shapes, known, infer, needed, sizes) or after
-        if after is not None and all(is_known(after.get(value)) for value in needed):
+            if inferred is not None and not is_known(inferred.get(Value(node))):
+                inferred = _with_label(node, shapes, known, infer, needed, sizes) or inferred
+        if inferred is not None and all(is_known(inferred.get(value)) for value in needed):
             fits.append((sizes, shapes))
         # Two that fit: any would. (Layers at the end let only one size through.)
         if len(fits) == 2 or not free:
@@ -119,10 +119,10 @@ def _with_label(
     batch = sizes[_BATCH]
     like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
     for shape in [*like, *(shape[::-1] for shape in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
-        after = _tried(infer, known, {**shapes, node: shape})
-        if after is not None and all(is_known(after.get(value)) for value in needed):
+        inferred = _tried(infer, known, {**shapes, node: shape})
+        if inferred is not None and all(is_known(inferred.get(value)) for value in needed):
             shapes[node] = shape
-            return after
+            return inferred
     return None
 
 
@@ -140,9 +140,9 @@ def _nearest(
         return {}
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        after = _tried(infer, {}, shapes)
-        if after is not None and all(is_known(after.get(value)) for value in known):
-            wrong = sum(after[value] != shape for value, shape in known.items())
+        inferred = _tried(infer, {}, shapes)
+        if inferred is not None and all(is_known(inferred.get(value)) for value in known):
+            wrong = sum(inferred[value] != shape for value, shape in known.items())
             if best is None or wrong < best[0]:
                 best = wrong, shapes
         if not free:
@@ -174,8 +174,8 @@ def _candidates(
     fixed = [length for shape in shapes for length in shape if length > 1]
     lengths: list[int | None] = list(dict.fromkeys([*usual, *fixed, *range(1, 257)]))
     squares = [{_HEIGHT: size, _WIDTH: size} for size in sizes]
-    others = [{_HEIGHT: height, _WIDTH: width} for height in _HEIGHTS for width in _WIDTHS if height != width]
-    pictures = [*squares[:22], *others, *squares[22:]] if free & {_HEIGHT, _WIDTH} else [{}]
+    rectangles = [{_HEIGHT: height, _WIDTH: width} for height in _HEIGHTS for width in _WIDTHS if height != width]
+    pictures = [*squares[:22], *rectangles, *squares[22:]] if free & {_HEIGHT, _WIDTH} else [{}]
     texts: list[dict[str, Any]] = [{_LENGTH: length} for length in lengths] if _LENGTH in free else [{}]
     if free & {_HEIGHT, _WIDTH} and _LENGTH in free:
         pictures, texts = pictures[:6], texts[:12]
@@ -222,25 +222,25 @@ def _form(value: Value, readers: Mapping[Value, Sequence[Node]], facts: Mapping[
     pending: list[tuple[Value, Callable[[Form], Form | None]]] = [(value, lambda form: form)]
     seen = {value}
     while pending:
-        at, back = pending.pop(0)
-        for node in readers.get(at, ()):
-            form = _read_by(node, at, facts)
+        current, inverse = pending.pop(0)
+        for node in readers.get(current, ()):
+            form = _read_by(node, current, facts)
             if form is not None:
-                told = back(form)
-                if told is not None:
-                    return told
+                form_of_input = inverse(form)
+                if form_of_input is not None:
+                    return form_of_input
             further = _passed_on(node)
             result = Value(node)
             if further is not None and result not in seen:
                 seen.add(result)
-                pending.append((result, _after(further, back)))
+                pending.append((result, _after(further, inverse)))
     return None
 
 
 def _after(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
     def both(form: Form) -> Form | None:
-        between = first(form)
-        return None if between is None else then(between)
+        middle = first(form)
+        return None if middle is None else then(middle)
 
     return both
 

@@ -146,9 +146,9 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
         top, left = (high - height) // 2, (wide - width) // 2
         pixels = pixels[top : top + height, left : left + width]
     pixels = pixels.reshape(height, width, channels)
-    for name, given in (("--mean", preparation.mean), ("--std", preparation.std)):
-        if len(given) not in (1, channels):
-            raise ArgumentError(f"{_COMMAND}: {name} has {len(given)} numbers; expected 1, or {channels}.")
+    for name, numbers in (("--mean", preparation.mean), ("--std", preparation.std)):
+        if len(numbers) not in (1, channels):
+            raise ArgumentError(f"{_COMMAND}: {name} has {len(numbers)} numbers; expected 1, or {channels}.")
     values = pixels.astype(numpy.float32) * numpy.float32(preparation.scale)
     values = (values - numpy.asarray(preparation.mean, "float32")) / numpy.asarray(preparation.std, "float32")
     values = values.transpose(2, 0, 1) if first else values
@@ -189,13 +189,13 @@ def labels_of(path: str) -> list[str]:
     content = read_file(_COMMAND, path, pipes=False)
     if path.endswith(".json"):
         try:
-            said = json.loads(content)
+            labels = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise FileFormatError(f"{_COMMAND}: {path!r} is no JSON: {error}.") from None
-        if isinstance(said, dict):
-            said = [said[key] for key in sorted(said, key=lambda key: int(key) if key.isdigit() else 0)]
-        if isinstance(said, list):
-            return [str(entry[-1]) if isinstance(entry, list) and entry else str(entry) for entry in said]
+        if isinstance(labels, dict):
+            labels = [labels[key] for key in sorted(labels, key=lambda key: int(key) if key.isdigit() else 0)]
+        if isinstance(labels, list):
+            return [str(entry[-1]) if isinstance(entry, list) and entry else str(entry) for entry in labels]
         raise FileFormatError(f"{_COMMAND}: {path!r} holds no list of labels.")
     return label_lines(content)
 
@@ -213,12 +213,12 @@ def answer(
     seconds: dict[str, float] = {}
     start = time.perf_counter()
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
-    held = {name: value for name, (_, value) in by_name(artifact.read()).items()}
+    parameters = {name: value for name, (_, value) in by_name(artifact.read()).items()}
     seconds["load"] = time.perf_counter() - start
     fed = _fed(report, given, notes)
     start = time.perf_counter()
     arrays = {name: make_array(values, dtype=values.dtype) for name, values in fed.items()}
-    everything = {**held, **arrays}
+    everything = {**parameters, **arrays}
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     lacking = [name for name in (*names, *states) if name not in everything]
     if lacking:
@@ -249,21 +249,21 @@ def answer(
     return Answer(outputs, seconds, len(times), list(labels or artifact.labels), notes)
 
 
-def _fed(report: Report, given: Mapping[str, numpy.ndarray], notes: list[str]) -> dict[str, numpy.ndarray]:
+def _fed(report: Report, arrays: Mapping[str, numpy.ndarray], notes: list[str]) -> dict[str, numpy.ndarray]:
     """Return a value for every input."""
     fed: dict[str, numpy.ndarray] = {}
     for entry in report.inputs:
         shape = entry.shape
         assert shape is not None
-        if entry.name in given:
-            values = given[entry.name]
+        if entry.name in arrays:
+            values = arrays[entry.name]
             if tuple(values.shape) != shape and prod(values.shape) == prod(shape):
                 values = values.reshape(shape)
             if tuple(values.shape) != shape:
                 raise ShapeError(f"{_COMMAND}: the input {entry.name!r} has shape {values.shape}; expected {shape}.")
             fed[entry.name] = numpy.ascontiguousarray(values, entry.dtype)
         elif entry.name == "im_info" and len(shape) == 2 and shape[1] == 3:
-            picture = next((array for array in given.values() if array.ndim == 4), None)
+            picture = next((array for array in arrays.values() if array.ndim == 4), None)
             if picture is not None:
                 fed[entry.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], entry.dtype), (shape[0], 1))
                 notes.append(f"im_info is the size of the input, with a scale of 1: {fed[entry.name][0].tolist()}")

@@ -87,11 +87,11 @@ def report(
     """
     artifact: Artifact | None = None
     if isinstance(symbol, Symbol):
-        held = None if params is None else find_params(params)
+        given_params = None if params is None else find_params(params)
         kinds = Counter(node.kind for node in symbol.order if node.operator is not None)
         said = Contents(0, [], dict(kinds), [])
-        arrays = {} if held is None else dict(held)
-        has_params = held is not None
+        arrays = {} if given_params is None else dict(given_params)
+        has_params = given_params is not None
         source, params_name = repr(symbol), "the parameters that are given" if has_params else ""
     else:
         named = params if isinstance(params, (str, os.PathLike)) else None
@@ -160,9 +160,9 @@ class _Inspection:
         self.inputs = [node for node in self.arguments if self._is_input(node)]
         self.notes = list(artifact.notes) if artifact is not None else []
         names = [node.name for node in (*self.arguments, *self.states)]
-        held = {name: params[name][1].dtype for name in names if name in params}
+        dtypes = {name: params[name][1].dtype for name in names if name in params}
         try:
-            self.dtypes = symbol._infer_type("inspection", (), held, default="float32").known
+            self.dtypes = symbol._infer_type("inspection", (), dtypes, default="float32").known
         except MXNetError as error:
             self.notes.append(f"The parameters' dtypes do not go together: {error}")
             self.dtypes = symbol._infer_type("inspection", (), {}, default="float32").known
@@ -228,20 +228,20 @@ class _Inspection:
 
     def report(self, source: str, params_name: str, said: Contents, shapes: Any) -> Report:
         """Return everything."""
-        told = self._given_shapes(shapes)
-        held = {
+        given = self._given_shapes(shapes)
+        filed = {
             Value(node): tuple(self.params[node.name][1].shape)
             for node in (*self.arguments, *self.states)
-            if node.name in self.params and node not in told
+            if node.name in self.params and node not in given
         }
-        known = {Value(node): shape for node, (shape, _) in told.items()}
-        open_inputs = [node for node in self.inputs if node not in told]
+        known = {Value(node): shape for node, (shape, _) in given.items()}
+        open_inputs = [node for node in self.inputs if node not in given]
         labels = [node for node in open_inputs if self._is_label(node)]
-        guesses = guessed(self.order, open_inputs, labels, {**held, **known}, self._infer)
-        origins = {node: where for node, (_, where) in told.items()}
+        guesses = guessed(self.order, open_inputs, labels, {**filed, **known}, self._infer)
+        origins = {node: where for node, (_, where) in given.items()}
         origins |= {node: guess.origin for node, guess in guesses.items()}
         alone = {**known, **{Value(node): guess.shape for node, guess in guesses.items()}}
-        facts, problem, agrees = self._facts(alone, held)
+        facts, problem, agrees = self._facts(alone, filed)
         if "given" in origins.values() and problem.startswith("infer_shape"):
             raise ShapeError(problem)
         if not problem:
@@ -280,11 +280,11 @@ class _Inspection:
         )
 
     def _facts(
-        self, alone: Mapping[Value, Shape], held: Mapping[Value, Shape]
+        self, alone: Mapping[Value, Shape], filed: Mapping[Value, Shape]
     ) -> tuple[Mapping[Value, Any], str, bool]:
         """Return all shapes; what is wrong; and whether the parameters' shapes go with those of the inputs."""
         try:
-            return self._infer({**held, **alone}).known, "", True
+            return self._infer({**filed, **alone}).known, "", True
         except MXNetError as first:
             try:
                 facts = self._infer(alone).known

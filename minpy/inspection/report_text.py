@@ -138,9 +138,9 @@ def _head(report: Findings) -> list[str]:
     if report.source.startswith("<Symbol") and not report.params_name:
         rows[1] = ("parameters", "none are given")
     rows += [("", wrote)] if wrote else []
-    known = ("num_classes", "image_shape", "base_network", "network", "num_layers")
-    said = [f"{name} {report.facts[name]}" for name in known if name in report.facts]
-    rows += [("trained with", ", ".join(said))] if said else []
+    shown_facts = ("num_classes", "image_shape", "base_network", "network", "num_layers")
+    facts = [f"{name} {report.facts[name]}" for name in shown_facts if name in report.facts]
+    rows += [("trained with", ", ".join(facts))] if facts else []
     width = max(len(name) for name, _ in rows) + 2
     return [line for name, value in rows for line in wrapped(value, name.ljust(width))]
 

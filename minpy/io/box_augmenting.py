@@ -143,15 +143,15 @@ class BoxAugmenter:
             sampler = self.samplers[which]
             for _ in range(int(sampler.max_crop_trials)):
                 box = self._piece(sampler, width / height, generator)
-                kept = self._kept(sampler, objects, box)
-                if kept is None:
+                remaining = self._objects_in(sampler, objects, box)
+                if remaining is None:
                     continue
                 left, top, right, bottom = box
                 x, y = int(left * width), int(top * height)
                 piece = image[y : max(int(bottom * height), y + 1), x : max(int(right * width), x + 1)]
-                kept[:, [1, 3]] = ((kept[:, [1, 3]] - left) / (right - left)).clip(0, 1)
-                kept[:, [2, 4]] = ((kept[:, [2, 4]] - top) / (bottom - top)).clip(0, 1)
-                return piece, kept
+                remaining[:, [1, 3]] = ((remaining[:, [1, 3]] - left) / (right - left)).clip(0, 1)
+                remaining[:, [2, 4]] = ((remaining[:, [2, 4]] - top) / (bottom - top)).clip(0, 1)
+                return piece, remaining
         return image, objects
 
     @staticmethod
@@ -165,7 +165,7 @@ class BoxAugmenter:
         left, top = generator.uniform(0, 1 - width), generator.uniform(0, 1 - height)
         return left, top, left + width, top + height
 
-    def _kept(
+    def _objects_in(
         self, sampler: SimpleNamespace, objects: numpy.ndarray, box: tuple[float, float, float, float]
     ) -> numpy.ndarray | None:
         """Return the objects that are in a piece, or None if the sampler does not take it."""
@@ -193,8 +193,8 @@ class BoxAugmenter:
             inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom)
         else:
             inside = coverage > self.options.emit_overlap_thresh
-        kept: numpy.ndarray = objects[inside]
-        return kept if len(kept) else None
+        remaining: numpy.ndarray = objects[inside]
+        return remaining if len(remaining) else None
 
     def _fitted(self, image: numpy.ndarray, number: float) -> numpy.ndarray:
         options = self.options

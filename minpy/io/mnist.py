@@ -60,14 +60,14 @@ def _content(function: str, file: Any, path: str, dimensions: int, limit: int, p
         )
     shape = struct.unpack(f">{dimensions}I", lengths)
     size = math.prod(shape)
-    there = limit - 4 - 4 * dimensions
-    pieces, left = [], size if size <= there else 0
+    available = limit - 4 - 4 * dimensions
+    pieces, left = [], size if size <= available else 0
     while left and (piece := file.read(min(left, _AT_ONCE))):  # a packed file may say that it has far more than it has
         pieces.append(piece)
         left -= len(piece)
     data = b"".join(pieces)
     if len(data) < size:
-        count = f"{len(data) if size <= there else there}{' at most' if size > there and packed else ''}"
+        count = f"{len(data) if size <= available else available}{' at most' if size > available and packed else ''}"
         raise FileFormatError(
             f"{function}: {path!r} has the shape {shape}, which takes {size} bytes; behind its header are {count}. It "
             "was cut short, or is damaged: get it again."

@@ -171,7 +171,7 @@ class NDArrayIter(DataIter):
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)
 
-    def _batch(self, what: str, arrays: list[Source]) -> list[Any]:
+    def _batch(self, name: str, arrays: list[Source]) -> list[Any]:
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data:
             raise MXNetError("NDArrayIter: the epoch is over. Call reset() for the next one.")
@@ -179,7 +179,7 @@ class NDArrayIter(DataIter):
             raise MXNetError("NDArrayIter: there is no batch yet. Call next(), or iter_next(), before getdata().")
         batches = []
         for position, source in enumerate(arrays):
-            parts = [self._rest[what][position]] if start < 0 else []
+            parts = [self._rest[name][position]] if start < 0 else []
             parts.append(source.read(max(start, 0), min(stop, self.num_data)))
             lacking = stop - self.num_data if self.last_batch_handle == "pad" else 0
             while lacking > 0:

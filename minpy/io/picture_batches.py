@@ -71,14 +71,14 @@ class PictureBatches:
         options: SimpleNamespace,
         records: RecordFiles,
         labels: LabelReader,
-        work: Augmenter | BoxAugmenter,
+        augmenter: Augmenter | BoxAugmenter,
         normalizer: Normalizer,
         label_shape: tuple[int, ...],
     ) -> None:
         require_part(function, options.num_parts, options.part_index)
         self.function, self.options, self.records = function, options, records
         self.batch_size = options.batch_size
-        self._labels, self._work, self._normalizer = labels, work, normalizer
+        self._labels, self._augmenter, self._normalizer = labels, augmenter, normalizer
         self._numbers = records.part(options.num_parts, options.part_index)
         require_batch_size(function, self.batch_size, len(self._numbers), options.round_batch)
         if options.preprocess_threads < 1:
@@ -141,7 +141,7 @@ class PictureBatches:
         label = numpy.zeros((size, *self._label_shape), "float32")
         index = numpy.zeros(size, "uint64")
         stream = numpy.random.PCG64([self._picture_seed, _PICTURES, *which])
-        u = numpy.random.Generator(stream).random((count, self._work.numbers), "float32")
+        u = numpy.random.Generator(stream).random((count, self._augmenter.numbers), "float32")
         numbers = self._numbers[turn.instances].tolist()
         futures = []
         for start in range(0, count, self._group):
@@ -163,7 +163,7 @@ class PictureBatches:
         all_labels: list[Any] = []
         identities: list[int] = []
         decoded, is_decided = decoder(self._flag, to_rgb=False), self._flag >= 0
-        labels_of, picture = self._labels, self._work.picture
+        labels_of, picture = self._labels, self._augmenter.picture
         records = self.records.unpacked(numbers)
         for number, chances, place, (said, identity, content) in zip(
             numbers, u.tolist(), by_pixel, records, strict=True
@@ -215,12 +215,12 @@ class PictureBatches:
         if not count:
             raise MXNetError(f"{self.function}: there are no pictures of which mean_img could be the mean.")
         stream = numpy.random.PCG64([self._picture_seed, _PICTURES])
-        u = numpy.random.Generator(stream).random((count, self._work.numbers), "float32")
+        u = numpy.random.Generator(stream).random((count, self._augmenter.numbers), "float32")
         numbers = self._numbers.tolist()
         for position, (label, identity, content) in enumerate(self.records.unpacked(numbers)):
             number = numbers[position]
             labels = self._labels(number, label, identity)
-            image, _ = self._work.picture(self.decoded(number, content), labels, u[position].tolist())
+            image, _ = self._augmenter.picture(self.decoded(number, content), labels, u[position].tolist())
             planes = image.transpose(2, 0, 1)
             order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[len(planes)]
             total[:, : planes.shape[1], : planes.shape[2]] += planes[order]

@@ -82,15 +82,15 @@ def _with_mean(function: str, options: SimpleNamespace, normalizer: Normalizer, 
     normalizer.mean_picture = saved_mean(function, options.mean_img, options.data_shape)
 
 
-def _made(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: str) -> MXDataIter:
+def _record_iterator(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: str) -> MXDataIter:
     options = parsed(function, _CLASSIFICATION, args, kwargs)
     _require_picture_shape(function, options.data_shape)
     if options.label_width < 1:
         raise ArgumentValueError(f"{function}: label_width is {options.label_width}; expected at least 1.")
     normalizer = Normalizer(options, options.dtype or dtype)
-    work = Augmenter(function, options)
+    augmenter = Augmenter(function, options)
     records, labels = _opened(function, options)
-    source = PictureBatches(function, options, records, labels, work, normalizer, (options.label_width,))
+    source = PictureBatches(function, options, records, labels, augmenter, normalizer, (options.label_width,))
     _with_mean(function, options, normalizer, source)
     return MXDataIter(source, options.data_name, options.label_name)
 
@@ -191,14 +191,14 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     ((2, 3, 6, 6), [0.0, 40.0], [0.0, 1.0])
     >>> folder.cleanup()
     """
-    return _made("ImageRecordIter", args, kwargs, "float32")
+    return _record_iterator("ImageRecordIter", args, kwargs, "float32")
 
 
 def _variant(name: str, dtype: str, summary: str) -> Callable[..., MXDataIter]:
     """Return an iterator that differs from `ImageRecordIter` in its name and dtype."""
 
     def iterator(*args: Any, **kwargs: Any) -> MXDataIter:
-        return _made(name, args, kwargs, dtype)
+        return _record_iterator(name, args, kwargs, dtype)
 
     iterator.__name__ = iterator.__qualname__ = name
     iterator.__doc__ = f"""{summary}

@@ -104,7 +104,7 @@ class Source:
         return array(values, dtype=values.dtype) if self.is_remote else self._like(values)
 
 
-def sources(what: str, value: Any, default_name: str, axis: int) -> list[Source]:
+def sources(role: str, value: Any, default_name: str, axis: int) -> list[Source]:
     """Return the named arrays of an argument: one, a list, or a dictionary of them; none for None."""
     if value is None:
         return []
@@ -117,7 +117,7 @@ def sources(what: str, value: Any, default_name: str, axis: int) -> list[Source]
     is_array = isinstance(value, (Array, numpy.ndarray)) or hasattr(value, "shape")
     if not is_array or isinstance(value, numpy.generic):
         raise ArgumentError(
-            f"NDArrayIter: {what} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset, a list "
+            f"NDArrayIter: {role} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset, a list "
             "of them, or a dictionary of them by name."
         )
     return [Source(default_name, value, axis)]

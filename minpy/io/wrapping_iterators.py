@@ -191,13 +191,13 @@ class PrefetchingIter(_CurrentBatch):
         self._readers = [_Reader(iterator) for iterator in self.iters]
         weakref.finalize(self, _stop, self._readers)
 
-    def _renamed(self, what: str, names: Sequence[dict[str, str]] | None, provided: str) -> list[DataDesc]:
+    def _renamed(self, role: str, names: Sequence[dict[str, str]] | None, provided: str) -> list[DataDesc]:
         lists = [getattr(iterator, provided) for iterator in self.iters]
         if names is None:
             return [desc for descs in lists for desc in descs]
         if isinstance(names, dict) or len(names) != self.n_iter:
             raise ArgumentError(
-                f"PrefetchingIter: {what} is {describe(names)}; expected a list of {self.n_iter} dictionaries, one an "
+                f"PrefetchingIter: {role} is {describe(names)}; expected a list of {self.n_iter} dictionaries, one an "
                 "iterator."
             )
         renamed = []
@@ -205,7 +205,7 @@ class PrefetchingIter(_CurrentBatch):
             for desc in descs:
                 if desc[0] not in table:
                     raise ArgumentError(
-                        f"PrefetchingIter: {what} has no name for {desc[0]!r}; it has {', '.join(map(repr, table))}."
+                        f"PrefetchingIter: {role} has no name for {desc[0]!r}; it has {', '.join(map(repr, table))}."
                         + nearest(desc[0], table)
                     )
                 extra = (desc.dtype, desc.layout) if isinstance(desc, DataDesc) else ()

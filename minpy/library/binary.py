@@ -199,27 +199,27 @@ class Binary:
     # -- what it registers -----------------------------------------------------------------------------------------
 
     def _initialize(self) -> None:
-        before = self.message_count()
+        earlier = self.message_count()
         if not self.functions["initialize"](MXNET_VERSION):
             raise LibraryError(
-                self.explained(f"library.load: {self.path} refuses to be initialized for MXNet 1.9.1.", before)
+                self.explained(f"library.load: {self.path} refuses to be initialized for MXNet 1.9.1.", earlier)
             )
 
-    def _registered(self, function: str, what: str) -> range:
+    def _registered(self, function: str, noun: str) -> range:
         """Return the numbers of what the library registers of a kind."""
         count = self.functions[function]()
         if not 0 <= count <= _MOST_REGISTERED:
             raise LibraryError(
-                f"library.load: {self.path} says that it registers {count} {what}; expected 0 to {_MOST_REGISTERED}."
+                f"library.load: {self.path} says that it registers {count} {noun}; expected 0 to {_MOST_REGISTERED}."
             )
         return range(count)
 
-    def _named(self, what: str, index: int, name: c_char_p) -> str:
+    def _named(self, noun: str, index: int, name: c_char_p) -> str:
         """Return the name under which something is registered."""
         text = _text(name)
         if not text:
-            raise LibraryError(f"library.load: {self.path} registers its {what} number {index} without a name.")
-        if what == "operator" and not (text.isascii() and text.isidentifier()):
+            raise LibraryError(f"library.load: {self.path} registers its {noun} number {index} without a name.")
+        if noun == "operator" and not (text.isascii() and text.isidentifier()):
             raise LibraryError(
                 f"library.load: {self.path} registers the operator {text!r}; a name has letters, digits and "
                 "underscores only, as functions have: it is called as nd.<name>."
@@ -267,18 +267,18 @@ class Binary:
             strategy, operator = c_char_p(), c_char_p()
             functions = [c_void_p() for _ in range(3)]
             self.functions["_partRegGet"](index, number, byref(strategy), *map(byref, functions), byref(operator))
-            made = StrategyEntry(_text(strategy), _text(operator), *(function.value for function in functions))
-            if not made.operator:
+            row = StrategyEntry(_text(strategy), _text(operator), *(function.value for function in functions))
+            if not row.operator:
                 raise LibraryError(
-                    f"library.load: {self.path} registers strategy {made.name!r} of the partitioner {entry.name!r} "
+                    f"library.load: {self.path} registers strategy {row.name!r} of the partitioner {entry.name!r} "
                     "without the name of the operator that stands for its subgraphs."
                 )
-            if made.supported is None and made.selector is None:
+            if row.supported is None and row.selector is None:
                 raise LibraryError(
-                    f"library.load: {self.path} registers strategy {made.name!r} of the partitioner {entry.name!r} "
+                    f"library.load: {self.path} registers strategy {row.name!r} of the partitioner {entry.name!r} "
                     "without setSupportedOps or setCreateSelector; it needs one of them."
                 )
-            entry.strategies.append(made)
+            entry.strategies.append(row)
         return entry
 
     def _pass(self, index: int) -> PassEntry:
@@ -296,12 +296,12 @@ class Binary:
     def parse_attributes(self, entry: OperatorEntry, texts: Texts) -> tuple[int, int]:
         """Return how many inputs and outputs an operator has with these attributes."""
         inputs, outputs = c_int(-1), c_int(-1)
-        before = self.message_count()
+        earlier = self.message_count()
         status = self.functions["_opCallParseAttrs"](
             entry.parse_attributes, *texts.arguments, byref(inputs), byref(outputs)
         )
         if not status:
-            raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_shown(texts)}.", before)
+            raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_shown(texts)}.", earlier)
         if not 0 <= inputs.value <= _MOST_TENSORS or not 1 <= outputs.value <= _MOST_TENSORS:
             raise LibraryError(
                 f"{entry.name}: parseAttrs gave {inputs.value} input(s) and {outputs.value} output(s) for "
@@ -317,25 +317,25 @@ class Binary:
         count = len(shapes)
         rows, lengths = shape_arrays(shapes)
         results = [c_void_p() for _ in range(4)]
-        before = self.message_count()
+        earlier = self.message_count()
         status = self.functions["_opCallInferShape"](
             entry.infer_shape, *texts.arguments, rows, lengths, count, *map(byref, results), outputs
         )
         if not status:
             raise self.failure(
-                ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", before
+                ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", earlier
             )
         in_shapes, in_lengths, out_shapes, out_lengths = results
         inferred = (
-            self._taken("inputs", in_shapes, in_lengths, count),
-            self._taken("outputs", out_shapes, out_lengths, outputs),
+            self._shapes_taken("inputs", in_shapes, in_lengths, count),
+            self._shapes_taken("outputs", out_shapes, out_lengths, outputs),
         )
         for shapes_or_problem in inferred:
             if isinstance(shapes_or_problem, str):
                 raise LibraryError(f"{entry.name}: inferShape {shapes_or_problem}")
         return inferred  # type: ignore[return-value]
 
-    def _taken(self, what: str, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]] | str:
+    def _shapes_taken(self, noun: str, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]] | str:
         """Return shapes that the library has allocated, and free them; a text where they are none."""
         free = self.functions["_opCallFree"]
         pointers = list((c_void_p * count).from_address(shapes.value)) if shapes.value else [None] * count
@@ -344,11 +344,11 @@ class Binary:
             for pointer, number in zip(pointers, numbers, strict=True):
                 if not 0 <= number <= MOST_DIMENSIONS:
                     return (
-                        f"gives a shape of {number} dimensions among those of its {what}; there are 0 to "
+                        f"gives a shape of {number} dimensions among those of its {noun}; there are 0 to "
                         f"{MOST_DIMENSIONS}."
                     )
                 if (number and not pointer) or not lengths.value:
-                    return f"reports success, and gives no shapes for its {what} (NULL)."
+                    return f"reports success, and gives no shapes for its {noun} (NULL)."
             return [
                 tuple((c_uint * number).from_address(pointer)) if pointer and number else ()
                 for pointer, number in zip(pointers, numbers, strict=True)
@@ -365,12 +365,12 @@ class Binary:
         count = len(types)
         inputs = (c_int * max(count, 1))(*types)
         results = (c_int * max(outputs, 1))(*[UNKNOWN_TYPE] * outputs)
-        before = self.message_count()
+        earlier = self.message_count()
         if not self.functions[f"_opCall{what.replace('infer', 'Infer')}"](
             function, *texts.arguments, inputs, count, results, outputs
         ):
             raise self.failure(
-                kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", before
+                kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", earlier
             )
         return inputs[:count], results[:outputs]
 
@@ -379,12 +379,12 @@ class Binary:
         if entry.mutate_inputs is None:
             return []
         indices, count = c_void_p(), c_int()
-        before = self.message_count()
+        earlier = self.message_count()
         status = self.functions["_opCallMutateInputs"](
             entry.mutate_inputs, *texts.arguments, byref(indices), byref(count)
         )
         if not status:
-            raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", before)
+            raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", earlier)
         is_list = 0 <= count.value <= _MOST_TENSORS and (indices.value is not None or count.value == 0)
         positions = set((c_int * count.value).from_address(indices.value)) if is_list and indices.value else set()
         self.functions["_opCallFree"](indices)
@@ -412,18 +412,18 @@ class Binary:
     ) -> int:
         """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`."""
         state = c_void_p()
-        before = self.message_count()
+        earlier = self.message_count()
         status = self.functions["_opCallCreateOpState"](entry.create_state["cpu"], *arguments, byref(state))
         if not status or state.value is None:
             what = "createOpState failed" if not status else "createOpState made no state"
             raise self.failure(
-                OperatorError, f"{entry.name}: {what} for {_listed(shapes)} with {_shown(texts)}.", before
+                OperatorError, f"{entry.name}: {what} for {_listed(shapes)} with {_shown(texts)}.", earlier
             )
         return state.value
 
-    def failure(self, kind: type[MXNetError], line: str, before: int) -> MXNetError:
+    def failure(self, kind: type[MXNetError], line: str, earlier: int) -> MXNetError:
         """Return an error of a kind with the messages that the library has given since there were so many."""
-        return kind(self.explained(line, before))
+        return kind(self.explained(line, earlier))
 
 
 def shape_arrays(shapes: Sequence[Sequence[int]]) -> tuple[Any, Any]:

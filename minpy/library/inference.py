@@ -42,7 +42,7 @@ class Inference:
 
         A library that refuses while not everything is known is asked again when it is.
         """
-        known = complete(inputs)
+        all_known = complete(inputs)
         unknown: list[PartialShape] = [None] * len(self._outputs)
         if inputs and all(shape is None for shape in inputs):
             return list(inputs), unknown
@@ -55,25 +55,25 @@ class Inference:
                     "at most."
                 )
         try:
-            answers, results = self._binary.infer_shape(
+            input_lengths, output_lengths = self._binary.infer_shape(
                 self._entry, self._texts, [shape or () for shape in inputs], len(self._outputs)
             )
         except ShapeError:
-            if known:
+            if all_known:
                 raise
             return list(inputs), unknown
         merged = [
-            self._merged(name, shape, _read(answer, shape is not None))
-            for name, shape, answer in zip(self._names, inputs, answers, strict=True)
+            self._merged(name, shape, _read(lengths, shape is not None))
+            for name, shape, lengths in zip(self._names, inputs, input_lengths, strict=True)
         ]
-        inferred = [_read(result, known) for result in results]
+        inferred = [_read(result, all_known) for result in output_lengths]
         for name, shape in zip(self._outputs, inferred, strict=True):
             if shape is not None and math.prod(map(abs, shape)) > _MOST_ELEMENTS:
                 raise ShapeError(
                     f"{self._entry.name}: inferShape gives {name} the shape {show_shape(shape)}, for "
                     f"{self._listed(inputs)}: that is more than any memory."
                 )
-            if known and not is_known(shape):
+            if all_known and not is_known(shape):
                 raise ShapeError(
                     f"{self._entry.name}: inferShape leaves the shape of {name} at {show_shape(shape)}, for "
                     f"{self._listed(inputs)}. It has to set every length of every output."
@@ -95,18 +95,18 @@ class Inference:
 
     def dtypes(self, inputs: DTypes) -> tuple[list[numpy.dtype | None], list[numpy.dtype | None]]:
         """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers."""
-        known = all(dtype is not None for dtype in inputs)
+        all_known = all(dtype is not None for dtype in inputs)
         numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
         try:
-            answers, results = self._binary.infer_numbers(
+            input_numbers, output_numbers = self._binary.infer_numbers(
                 "inferType", self._entry, self._texts, numbers, len(self._outputs)
             )
         except DTypeError:
-            if known:
+            if all_known:
                 raise
             return list(inputs), [None] * len(self._outputs)
         merged = []
-        for name, own, number in zip(self._names, inputs, answers, strict=True):
+        for name, own, number in zip(self._names, inputs, input_numbers, strict=True):
             answer = self._dtype(name, number)
             if own is not None and answer is not None and own != answer:
                 raise DTypeError(
@@ -114,9 +114,9 @@ class Inference:
                     f"Cast it first, with astype({answer.name!r})."
                 )
             merged.append(answer if own is None else own)
-        inferred = [self._dtype(name, number) for name, number in zip(self._outputs, results, strict=True)]
+        inferred = [self._dtype(name, number) for name, number in zip(self._outputs, output_numbers, strict=True)]
         for name, dtype in zip(self._outputs, inferred, strict=True):
-            if known and dtype is None:
+            if all_known and dtype is None:
                 shown = ", ".join(
                     f"{name} {dtype.name}" for name, dtype in zip(self._names, merged, strict=True) if dtype
                 )

@@ -108,20 +108,20 @@ library, or compile one with mx.library.compile.
     """
     name = os.fsdecode(path)
     if not os.path.isfile(name):
-        what = "is a folder" if os.path.isdir(name) else None
+        problem = "is a folder" if os.path.isdir(name) else None
         raise FileMissingError(
-            (f"library.load: {name} {what}." if what else f"library.load: there is no file {name}.")
+            (f"library.load: {name} {problem}." if problem else f"library.load: there is no file {name}.")
             + " Give the path of a compiled library, or compile one with mx.library.compile."
         )
     real = os.path.realpath(name)
     with _locks[0]:
-        facts = os.stat(real)
-        stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
-        known = _LIBRARIES.get(real)
-        if known is not None and known._stamp == stamp and (not replace or _is_in_force(known)):
-            library = known
+        status = os.stat(real)
+        stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        previous = _LIBRARIES.get(real)
+        if previous is not None and previous._stamp == stamp and (not replace or _is_in_force(previous)):
+            library = previous
         else:
-            if known is not None and not replace:
+            if previous is not None and not replace:
                 raise LibraryError(
                     f"library.load: {name} was loaded before, and has changed since. Start Python anew, or replace "
                     "what it has by load(path, replace=True)."
@@ -200,42 +200,42 @@ def _is_in_force(library: Library) -> bool:
     )
 
 
-def _require_free(what: str, names: list[str], replace: bool | Library, path: str) -> None:
+def _require_free(kind: str, names: list[str], replace: bool | Library, path: str) -> None:
     """Raise `LibraryError` if a name is there already."""
-    known = _TABLES[what]
+    registered = _TABLES[kind]
     for position, name in enumerate(names):
         if name in names[:position]:
             raise LibraryError(
-                f"library.load: {path} has two {_PLURALS[what]} named {name!r}. Rename one, and build it again."
+                f"library.load: {path} has two {_PLURALS[kind]} named {name!r}. Rename one, and build it again."
             )
-        if what == "operator" and is_taken(name):
+        if kind == "operator" and is_taken(name):
             raise LibraryError(
                 f"library.load: {path} has an operator {name!r}, which is the name of a built-in one. Rename it in its "
                 "REGISTER_OP, and build it again."
             )
-        owner = _owner(what, name) if name in known else None
-        if name in known and (owner is not replace if isinstance(replace, Library) else not replace):
+        owner = _owner(kind, name) if name in registered else None
+        if name in registered and (owner is not replace if isinstance(replace, Library) else not replace):
             raise LibraryError(
-                f"library.load: {path} has {'an' if what == 'operator' else 'a'} {what} {name!r}, which "
+                f"library.load: {path} has {'an' if kind == 'operator' else 'a'} {kind} {name!r}, which "
                 f"{f'{owner.path} has' if owner else 'is registered'} already. Rename one of them, or let the new one "
                 "take its place: load(path, replace=True)."
             )
 
 
-def _owner(what: str, name: str) -> Library | None:
+def _owner(kind: str, name: str) -> Library | None:
     """Return the library that has an operator, a partitioner or a pass: the last one where one replaced another's."""
     return next(
-        (library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _PLURALS[what])), None
+        (library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _PLURALS[kind])), None
     )
 
 
 def _forget(library: Library) -> None:
     """Take back what a library has, as far as it is not another's by now."""
     withdraw([name for name in library.operators if _owner("operator", name) is library])
-    for what in ("partitioner", "pass"):
-        for name in getattr(library, _PLURALS[what]):
-            if _owner(what, name) is library:
-                del _TABLES[what][name]
+    for kind in ("partitioner", "pass"):
+        for name in getattr(library, _PLURALS[kind]):
+            if _owner(kind, name) is library:
+                del _TABLES[kind][name]
     if _LIBRARIES.get(library.path) is library:
         del _LIBRARIES[library.path]
 

@@ -149,16 +149,16 @@ class NativeOperator(ConfiguredOperator):
         """Return the same operator for another series of calls, with a state of its own unless that is kept."""
         if not self.is_apart:
             return self
-        made: NativeOperator = object.__new__(type(self))
-        vars(made).update(vars(self), _state=None, _changed=())
-        return made
+        copy: NativeOperator = object.__new__(type(self))
+        vars(copy).update(vars(self), _state=None, _changed=())
+        return copy
 
     def keeping(self) -> NativeOperator:
         """Return the same operator for an executor: its state lives as long, whatever is called in between."""
-        made = self.fresh()
+        copy = self.fresh()
         if self.is_stateful:
-            made._kept = made._place = KeptState()
-        return made
+            copy._kept = copy._place = KeptState()
+        return copy
 
     def keep_in(self, states: dict[Any, KeptState] | None) -> None:
         """Keep the state among those of a call, from now on; None: where it was kept before there was one."""
@@ -183,7 +183,7 @@ class NativeOperator(ConfiguredOperator):
             for dtype in [raw.dtype for raw in raws]:
                 if not dtype.isnative:
                     return self._in_byte_order(raws)
-            kinds = self._made_for(raws, key)
+            kinds = self._kinds_for(raws, key)
         outputs = [empty(shape, dtype) for shape, dtype in kinds.outputs.kinds]
         if self.is_apart:
             self._run_apart(kinds, key, raws, outputs)
@@ -204,24 +204,24 @@ class NativeOperator(ConfiguredOperator):
     def _in_byte_order(self, raws: Sequence[numpy.ndarray]) -> Any:
         """Compute on copies, of arrays whose bytes are in the other order."""
         copies = [raw if raw.dtype.isnative else readable(raw) for raw in raws]
-        answer = self.forward(*copies)
+        outputs = self.forward(*copies)
         for index in self.mutated:
             if copies[index] is not raws[index]:
                 numpy.copyto(raws[index], copies[index])
                 note_write(raws[index])
-        return answer
+        return outputs
 
-    def _made_for(self, raws: Sequence[numpy.ndarray], key: tuple[Kind, ...]) -> _Kinds:
+    def _kinds_for(self, raws: Sequence[numpy.ndarray], key: tuple[Kind, ...]) -> _Kinds:
         """Return what there is to know for inputs of such kinds, which the library is asked."""
         self.require_inputs(len(raws))
         self._require_cpu()
         for name, raw in zip(self.names, raws, strict=True):
             require_dtype(raw.dtype, self.__name__, name, raw)
-        made = _Kinds(self, key, self.output_kinds(key))
+        kinds = _Kinds(self, key, self.output_kinds(key))
         for oldest in [*self._kinds][: 1 - _MOST_PLANS]:  # other threads may do the same
             self._kinds.pop(oldest, None)
-        self._kinds[key] = made
-        return made
+        self._kinds[key] = kinds
+        return kinds
 
     def output_kinds(self, kinds: Sequence[Kind]) -> list[Kind]:
         """Return the shapes and dtypes of the outputs for those of all inputs."""
@@ -299,13 +299,13 @@ class NativeOperator(ConfiguredOperator):
         generators = GENERATORS.take()
         call.generators.value = generators.address
         messages = calls.message_count()
-        held = self._state if self.is_stateful else None
+        operator_state = self._state if self.is_stateful else None
         try:
-            if held is None:
+            if operator_state is None:
                 status = calls.function(*call.arguments)
             else:
-                call.arguments[1].value = held.pointer
-                with held.lock:
+                call.arguments[1].value = operator_state.pointer
+                with operator_state.lock:
                     status = calls.function(*call.arguments)
         finally:  # interrupts are raised when the library is done
             GENERATORS.give_back(generators)
@@ -352,11 +352,11 @@ class NativeOperator(ConfiguredOperator):
         watched.hand_back(mutated)
         names = self.argument_names(len(inputs)) if is_forward else self._backward_names()
         results = self.outputs if is_forward else [f"the gradient of {name}" for name in self.names]
-        what = f"{self.__name__}: {'forward' if is_forward else 'backward'} has"
+        subject = f"{self.__name__}: {'forward' if is_forward else 'backward'} has"
         changed = watched.changed(mutated)
         if changed is not None:
             raise MutationError(
-                f"{what} written to {names[changed]} ({describe(inputs[changed])}), which it does not declare as "
+                f"{subject} written to {names[changed]} ({describe(inputs[changed])}), which it does not declare as "
                 "mutated (setMutateInputs)."
             )
         overrun = watched.overrun()
@@ -364,14 +364,14 @@ class NativeOperator(ConfiguredOperator):
             is_input, index = overrun
             name, array = (names[index], inputs[index]) if is_input else (results[index], outputs[index])
             raise MutationError(
-                f"{what} written beyond the end of {name} ({describe(array)}), into memory of others. Is it written "
+                f"{subject} written beyond the end of {name} ({describe(array)}), into memory of others. Is it written "
                 "for that dtype and shape? Let inferType and inferShape refuse what it is not for."
             )
         unwritten = watched.unwritten() if is_forward and is_done else None
         if unwritten is not None:
             index, place = unwritten
             raise OperatorError(
-                f"{what} not written all of {results[index]} ({describe(outputs[index])}): not the element at "
+                f"{subject} not written all of {results[index]} ({describe(outputs[index])}): not the element at "
                 f"{list(place)}. Is it written for that dtype? Let inferType refuse what it is not for."
             )
 
@@ -422,7 +422,7 @@ class NativeOperator(ConfiguredOperator):
         key = tuple([(value.shape, value.dtype) for value in inputs])
         kinds = self._kinds.get(key)
         if kinds is None:
-            kinds = self._made_for(inputs, key)
+            kinds = self._kinds_for(inputs, key)
         results = [empty(shape, dtype) for shape, dtype in key]
         upstream_raws, output_raws = map(as_raw, upstream), map(as_raw, outputs)
         self._run(kinds.backward(self), [*upstream_raws, *inputs, *output_raws], results)
@@ -485,12 +485,12 @@ class NativeFamily(OperatorFamily):
         operator: Any = self.configured(attributes)
         if len(raws) != operator.arity:
             operator.require_inputs(len(raws))
-        answer = dispatch.run(operator.fresh() if operator.is_apart else operator, raws, {})
+        outputs = dispatch.run(operator.fresh() if operator.is_apart else operator, raws, {})
         if is_raw:
-            return answer
-        if type(answer) is tuple:
-            return [new_array(NDArray, raw) for raw in answer]
-        return new_array(NDArray, answer)
+            return outputs
+        if type(outputs) is tuple:
+            return [new_array(NDArray, raw) for raw in outputs]
+        return new_array(NDArray, outputs)
 
     def configure(
         self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
@@ -513,10 +513,10 @@ class NativeFamily(OperatorFamily):
         return int(text)
 
     def _without_inputs(self, operator: ConfiguredOperator) -> Any:
-        answer = dispatch.run(operator.fresh(), (), {})  # type: ignore[attr-defined]
-        if type(answer) is tuple:
-            return tuple(new_array(NDArray, raw) for raw in answer)
-        return new_array(NDArray, answer)
+        outputs = dispatch.run(operator.fresh(), (), {})  # type: ignore[attr-defined]
+        if type(outputs) is tuple:
+            return tuple(new_array(NDArray, raw) for raw in outputs)
+        return new_array(NDArray, outputs)
 
 
 def input_names(count: int) -> list[str]:

@@ -81,9 +81,9 @@ class NativeStrategy(Strategy):
         count = len(graph)
         ids = (c_int * max(count, 1))(*[_NOT_TAKEN] * count)
         binary = self._binary
-        before = binary.message_count()
+        earlier = binary.message_count()
         if not binary.functions["_partCallSupportedOps"](self._entry.supported, text, count, ids, *texts.arguments):
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){shown}.", before)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){shown}.", earlier)
         numbers = ids[:count]
         for node, number in zip(graph.nodes, numbers, strict=True):
             if number < _NOT_TAKEN:
@@ -100,14 +100,14 @@ class NativeStrategy(Strategy):
         text, texts, shown = _texts(graph, options, where)
         selector = c_void_p()
         binary = self._binary
-        before = binary.message_count()
+        earlier = binary.message_count()
         status = binary.functions["_partCallCreateSelector"](
             self._entry.selector, text, byref(selector), *texts.arguments
         )
         if not status:
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s){shown}.", before)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s){shown}.", earlier)
         if selector.value is None:
-            raise binary.failure(LibraryError, f"{where} reported success, and made no selector.", before)
+            raise binary.failure(LibraryError, f"{where} reported success, and made no selector.", earlier)
         return NativeSelector(binary, selector.value, self._where, (text, texts))
 
     def review(
@@ -126,7 +126,7 @@ class NativeStrategy(Strategy):
         accepted = c_int(1)
         keys, values, count = c_void_p(), c_void_p(), c_int()
         binary = self._binary
-        before = binary.message_count()
+        earlier = binary.message_count()
         status = binary.functions["_partCallReviewSubgraph"](
             self._entry.review,
             text,
@@ -142,7 +142,7 @@ class NativeStrategy(Strategy):
         attributes = self._attributes(keys, values, count.value, f"{where} of group {number}")
         if not status:
             nodes = ", ".join(node.name for node in graph.nodes if not node.is_variable)
-            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){shown}.", before)
+            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){shown}.", earlier)
         return bool(accepted.value), attributes
 
     def _attributes(self, keys: c_void_p, values: c_void_p, count: int, where: str) -> dict[str, str]:
@@ -202,17 +202,17 @@ class NativeSelector(Selector):
             return
         release(c_void_p(self._address))
 
-    def _told(self, method: str) -> None:
+    def _raise_messages(self, method: str) -> None:
         """Raise `LibraryError` if a call has given messages: minpy's header makes them of exceptions."""
         if self._binary.message_count() != self._messages:
-            before, self._messages = self._messages, self._binary.message_count()
-            raise self._binary.failure(LibraryError, f"{self._where}: {method} failed.", before)
+            earlier, self._messages = self._messages, self._binary.message_count()
+            raise self._binary.failure(LibraryError, f"{self._where}: {method} failed.", earlier)
 
     def _ask(self, method: str, *nodes: GraphNode) -> bool:
         """Ask a method of the selector about nodes."""
         selected = c_int()
         self._functions[f"_partCall{method}"](self._address, *[node.index for node in nodes], byref(selected))
-        self._told(method)
+        self._raise_messages(method)
         return bool(selected.value)
 
     def select(self, node: GraphNode) -> bool:
@@ -245,7 +245,7 @@ class NativeSelector(Selector):
             numbers = [*(c_int * number.value).from_address(kept.value)] if kept.value and number.value else []
         finally:
             self._functions["_opCallFree"](kept)
-        self._told("Filter")
+        self._raise_messages("Filter")
         for index in numbers:
             if index not in by_number:
                 raise LibraryError(
@@ -256,7 +256,7 @@ class NativeSelector(Selector):
     def reset(self) -> None:
         """Tell the library that a group is grown anew."""
         self._functions["_partCallReset"](self._address)
-        self._told("Reset")
+        self._raise_messages("Reset")
 
 
 def _texts(graph: Graph, options: Mapping[str, Any], where: str) -> tuple[bytes, Texts, str]:

@@ -62,19 +62,19 @@ class NativePass(Pass):
         """Return the graph that the library makes of a graph."""
         where = self._where
         text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
-        given = Parameters(args, where, "args", copied=True), Parameters(aux, where, "aux", copied=True)
+        parameter_lists = Parameters(args, where, "args", copied=True), Parameters(aux, where, "aux", copied=True)
         allocations = _Allocations(allocate, where)
         address = c_void_p()
         binary = self._binary
-        before = binary.message_count()
+        earlier = binary.message_count()
         status = binary.functions["_passCallGraphPass"](
             self._entry.body,
             text,
             byref(address),
             *texts.arguments,
             self.name.encode(),
-            *given[0].arguments,
-            *given[1].arguments,
+            *parameter_lists[0].arguments,
+            *parameter_lists[1].arguments,
             _CALLBACK,
             allocations.handle,
         )
@@ -82,14 +82,14 @@ class NativePass(Pass):
         binary.functions["_opCallFree"](address)
         allocations.finish()
         if not status:
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", before)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", earlier)
         if content is None:
-            raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", before)
+            raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", earlier)
         changed_graph = self._graph(content, graph)
-        write_back([change for parameters in given for change in parameters.changed()], where)
+        write_back([change for parameters in parameter_lists for change in parameters.changed()], where)
         return changed_graph
 
-    def _graph(self, content: bytes, before: Graph) -> Graph:
+    def _graph(self, content: bytes, original: Graph) -> Graph:
         """Return the graph of a text, once it is known to be one that can be computed."""
         where = f"{self._where} gave back"
         try:
@@ -100,7 +100,7 @@ class NativePass(Pass):
         except (ValueError, RecursionError) as error:
             raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
         try:
-            changed_graph = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), before)
+            changed_graph = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), original)
             symbol_of(changed_graph, f"{where} a graph that cannot be used")
         except RecursionError:
             raise LibraryError(f"{where} a graph that cannot be used: graphs are nested too deep.") from None

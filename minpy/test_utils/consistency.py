@@ -170,8 +170,8 @@ def check_speed(
     if location is not None:
         kwargs = {name: as_numpy(value).shape for name, value in location.items()}
     executor = sym.simple_bind(ctx, grad_req or "write", **kwargs)
-    for name, held in executor.arg_dict.items():
-        held[:] = numpy.random.standard_normal(held.shape) if location is None else as_numpy(location[name])
+    for name, target in executor.arg_dict.items():
+        target[:] = numpy.random.standard_normal(target.shape) if location is None else as_numpy(location[name])
 
     def run() -> None:
         executor.forward(is_train=typ == "whole")
@@ -259,9 +259,9 @@ def check_consistency(
             )
     executors = [symbol.simple_bind(grad_req=grad_req, **way) for symbol, way in zip(symbols, ctx_list, strict=True)]
     values = {name: as_numpy(value) for name, value in (arg_params or {}).items()}
-    for name, held in executors[0].arg_dict.items():
+    for name, data in executors[0].arg_dict.items():
         if name not in values:
-            draw = numpy.random.uniform(-1, 1, held.shape) if use_uniform else numpy.random.standard_normal(held.shape)
+            draw = numpy.random.uniform(-1, 1, data.shape) if use_uniform else numpy.random.standard_normal(data.shape)
             values[name] = (draw * scale).astype(rand_type)
     states = {name: as_numpy(value) for name, value in (aux_params or {}).items()}
     results = [_run(executor, values, states, grad_req) for executor in executors]
@@ -292,10 +292,10 @@ def describe_way(way: Mapping[str, Any]) -> str:
 
 
 def _run(executor: Any, values: Mapping[str, Any], states: Mapping[str, Any], grad_req: Any) -> dict[str, NDArray]:
-    for name, held in executor.arg_dict.items():
-        held[:] = values[name].astype(held.dtype)
-    for name, held in executor.aux_dict.items():
-        held[:] = states.get(name, 0)
+    for name, target in executor.arg_dict.items():
+        target[:] = values[name].astype(target.dtype)
+    for name, target in executor.aux_dict.items():
+        target[:] = states.get(name, 0)
     executor.forward(is_train=grad_req != "null")
     results: dict[str, NDArray] = {name: output.copy() for name, output in executor.output_dict.items()}
     if grad_req != "null":

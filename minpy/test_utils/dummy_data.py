@@ -54,7 +54,7 @@ class DummyIter(DataIter):
         return self.the_batch
 
 
-def _found(name: str) -> str:
+def _path_of(name: str) -> str:
     """Return the path of a file of MNIST's: as it is or packed by gzip."""
     folders = ["data", os.curdir, os.path.join(data_dir(), "datasets", "mnist")]
     for folder in folders:
@@ -94,7 +94,7 @@ def get_mnist() -> dict[str, numpy.ndarray]:
     arrays = {}
     for key, name in _FILES.items():
         pictures = key.endswith("data")
-        values = read_idx("get_mnist", _found(name), 3 if pictures else 1)
+        values = read_idx("get_mnist", _path_of(name), 3 if pictures else 1)
         if pictures:
             values = values.reshape(len(values), 1, *values.shape[1:]).astype(numpy.float32) / 255
         arrays[key] = values if pictures else values.astype(numpy.int8)
@@ -117,7 +117,7 @@ def get_mnist_ubyte() -> None:
     minpy.core.errors.FileMissingError: MNIST: there is no 'train-images-idx3-ubyte', also not with .gz, in ...
     """
     for name in _FILES.values():
-        _found(name)
+        _path_of(name)
 
 
 def get_mnist_pkl() -> None:
@@ -175,8 +175,8 @@ def get_mnist_iterator(
 
     def over(part: str) -> Any:
         return MNISTIter(
-            image=_found(_FILES[f"{part}_data"]),
-            label=_found(_FILES[f"{part}_label"]),
+            image=_path_of(_FILES[f"{part}_data"]),
+            label=_path_of(_FILES[f"{part}_label"]),
             batch_size=batch_size,
             flat=len(input_shape) != 3,
             num_parts=num_parts,

@@ -206,8 +206,8 @@ def np_reduce(dat: numpy.ndarray, axis: Any, keepdims: bool, numpy_reduce_func: 
     for position in sorted(position % dat.ndim for position in axes)[::-1]:
         result = numpy_reduce_func(result, axis=position)
     if keepdims:
-        kept = {position % dat.ndim for position in axes}
-        result = numpy.reshape(result, [1 if axis in kept else length for axis, length in enumerate(dat.shape)])
+        reduced = {position % dat.ndim for position in axes}
+        result = numpy.reshape(result, [1 if axis in reduced else length for axis, length in enumerate(dat.shape)])
     return result
 
 

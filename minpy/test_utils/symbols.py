@@ -211,13 +211,13 @@ def check_symbolic_backward(
     executor.backward(heads)
     problems = []
     for name, gradient in gradients.items():
-        computed, wanted, request = gradient.asnumpy(), expected_values[name], requests[name]
+        computed, expected_value, request = gradient.asnumpy(), expected_values[name], requests[name]
         if request == "add":
             computed = computed - before[name]
         elif request == "null":
-            wanted = before[name]
+            expected_value = before[name]
         labels = f"EXPECTED_{name}", f"BACKWARD_{name}"
-        problem = difference(wanted, computed, rtol, atol, labels, equal_nan)
+        problem = difference(expected_value, computed, rtol, atol, labels, equal_nan)
         problems.append((name, problem + _request_note(request) if problem else ""))
     _raise_problems(f"{method}: the gradient of", "is wrong", problems)
     return gradients
@@ -414,26 +414,26 @@ def _dtype(value: Any, dtype: Any) -> Any:
 
 
 def _by_name(
-    given: Any, names: Sequence[str], what: str, kind: str, method: str, optional: bool = False
+    values: Any, names: Sequence[str], what: str, kind: str, method: str, optional: bool = False
 ) -> dict[str, Any]:
     """Return values by the names of what they are for, in its order; `optional`: those that are given."""
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
-        missing = [name for name in names if name not in given]
+    if isinstance(values, Mapping):
+        unknown = [name for name in values if name not in names]
+        missing = [name for name in names if name not in values]
         if unknown or (missing and not optional):
             problem = f"{what} has {unknown[0]!r}" if unknown else f"{what} lacks {', '.join(map(repr, missing))}"
             raise ArgumentError(
                 f"{method}: {problem}; the symbol's {kind}s are {', '.join(names) or 'none'}."
                 + (nearest(unknown[0], names) if unknown else "")
             )
-        return {name: given[name] for name in names if name in given}
-    if not isinstance(given, (list, tuple)):
-        raise ArgumentError(f"{method}: {what} is {describe(given)}; expected a list or a dict of arrays.")
-    if len(given) != len(names):
+        return {name: values[name] for name in names if name in values}
+    if not isinstance(values, (list, tuple)):
+        raise ArgumentError(f"{method}: {what} is {describe(values)}; expected a list or a dict of arrays.")
+    if len(values) != len(names):
         raise ArgumentError(
-            f"{method}: {what} has {len(given)} values; the symbol has {len(names)} {kind}s: {', '.join(names)}."
+            f"{method}: {what} has {len(values)} values; the symbol has {len(names)} {kind}s: {', '.join(names)}."
         )
-    return dict(zip(names, given, strict=True))
+    return dict(zip(names, values, strict=True))
 
 
 def _requests(grad_req: Any, names: Sequence[str], what: str, method: str) -> dict[str, str]:

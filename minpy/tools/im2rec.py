@@ -29,7 +29,7 @@ from minpy.tools.image_lists import Item
 __all__ = ["main", "make_lists", "make_records", "record_of"]
 
 
-def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+def arguments(command_line: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m minpy.tools.im2rec",
@@ -62,7 +62,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     add("--color", type=int, default=1, choices=[-1, 0, 1], help=color)
     add("--encoding", default=".jpg", choices=[".jpg", ".png"], help="how pictures are packed (default: .jpg)")
     add("--pack-label", action="store_true", help="pack all labels of a picture, not only its first")
-    options = parser.parse_args(given)
+    options = parser.parse_args(command_line)
     options.prefix, options.root = os.path.abspath(options.prefix), os.path.abspath(options.root)
     return options
 

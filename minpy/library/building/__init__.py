@@ -123,7 +123,7 @@ def _in_cache(recipe: Recipe, build_dir: Any, verbose: bool) -> str:
     if build_dir is not None:
         root = os.path.abspath(os.path.expanduser(checked_path("library.compile", build_dir)))
     try:
-        return _kept(Cache(root, bounded=build_dir is None), recipe, verbose)
+        return _cached_or_built(Cache(root, bounded=build_dir is None), recipe, verbose)
     except MXNetError:  # of a source
         raise
     except OSError as error:
@@ -135,28 +135,28 @@ def _in_cache(recipe: Recipe, build_dir: Any, verbose: bool) -> str:
             f"{CACHE_VARIABLE} to a folder that can be written, or give build_dir.",
             stacklevel=3,
         )
-    return _kept(Cache(temporary_root(), bounded=False), recipe, verbose)
+    return _cached_or_built(Cache(temporary_root(), bounded=False), recipe, verbose)
 
 
-def _kept(cache: Cache, recipe: Recipe, verbose: bool) -> str:
+def _cached_or_built(cache: Cache, recipe: Recipe, verbose: bool) -> str:
     def say(text: str) -> None:
         if verbose and text:
             print(text, file=sys.stderr)
 
     while True:
         order = recipe.order(cache)
-        kept = cache.find(recipe.name, order.key)
-        if kept is None:
+        cached = cache.find(recipe.name, order.key)
+        if cached is None:
             with cache.locked(order.key, lambda: say(f"{recipe.name} is being built already: waiting")) as alone:
-                kept = cache.find(recipe.name, order.key)
-                if kept is None:
+                cached = cache.find(recipe.name, order.key)
+                if cached is None:
                     with cache.building(order.key, alone) as folder:
                         built, record = order.build(folder, say)
                         if not order.is_current():
                             say("a source has changed meanwhile: building again")
                             continue
                         return cache.keep(recipe.name, order.key, built, record)
-        path, record = kept
+        path, record = cached
         say(f"{path} is up to date")
         say(str(record.get("warnings", "")))
         return path

@@ -109,10 +109,10 @@ class Cache:
         path = os.path.join(folder, f"{name}.cc")
         try:
             with open(path, "rb") as file:
-                known = file.read() == content
+                is_current = file.read() == content
         except OSError:
-            known = False
-        if known:
+            is_current = False
+        if is_current:
             with contextlib.suppress(OSError):
                 os.utime(path)
             return path
@@ -153,25 +153,25 @@ class Cache:
     def keep(self, name: str, key: str, built: str, record: Mapping[str, Any]) -> str:
         """Put a library into the cache, and return its path there."""
         folder = os.path.dirname(built)
-        made = os.path.join(folder, "made")
-        os.mkdir(made)
-        os.rename(built, os.path.join(made, name + SUFFIX))
-        with open(os.path.join(made, name + SUFFIX), "rb") as file:
+        finished = os.path.join(folder, "made")
+        os.mkdir(finished)
+        os.rename(built, os.path.join(finished, name + SUFFIX))
+        with open(os.path.join(finished, name + SUFFIX), "rb") as file:
             content = file.read()
         text = json.dumps({"key": key, "digest": digest(content), **record}, indent=1)
-        with open(os.path.join(made, _RECORD), "w", encoding="utf-8") as written:
+        with open(os.path.join(finished, _RECORD), "w", encoding="utf-8") as written:
             written.write(text)
         place = self._folder(name, key)
         for _ in range(3):
             with contextlib.suppress(OSError):
-                os.rename(made, place)
+                os.rename(finished, place)
                 break
             if self.find(name, key) is not None:  # where there are no locks: another was faster
                 break
             with contextlib.suppress(FileNotFoundError):  # damaged, or something else altogether
                 os.rename(place, os.path.join(folder, "damaged-" + secrets.token_hex(4)))
         else:
-            os.rename(made, place)
+            os.rename(finished, place)
         if self.bounded:
             self.clean(keep=place)
         return os.path.join(place, name + SUFFIX)

@@ -185,8 +185,8 @@ class Compiler:
 def find_compiler(flags: Sequence[str] = ()) -> Compiler:
     """Return the compiler that $CXX names, or the first of c++, g++ and clang++ there is."""
     command = _command()
-    version = _answer([*command, "--version"])
-    target = _answer([*command, "-dumpmachine"]).strip()
+    version = _output_of([*command, "--version"])
+    target = _output_of([*command, "-dumpmachine"]).strip()
     # Flags that it does not take are reported when it compiles.
     defined = run([*command, "-std=c++17", *flags, "-dM", "-E", "-x", "c++", os.devnull])
     lines = defined.output.splitlines() if defined.status == 0 else []
@@ -225,7 +225,7 @@ def _command() -> list[str]:
     return [path, *words[1:]]
 
 
-def _answer(command: Sequence[str]) -> str:
+def _output_of(command: Sequence[str]) -> str:
     ran = run(command)
     if ran.status != 0:
         error = BuildError(

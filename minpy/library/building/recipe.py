@@ -44,10 +44,10 @@ def checked_sources(sources: Any) -> list[Source]:
         )
     checked: list[Source] = []
     for source in sources:
-        made = _text(source) if _is_text(source) else _file(source)
-        if made.path is not None and any(made.path == other.path for other in checked):
-            raise ArgumentValueError(f"library.compile: the source {made.path!r} is given twice.")
-        checked.append(made)
+        read = _text(source) if _is_text(source) else _file(source)
+        if read.path is not None and any(read.path == earlier.path for earlier in checked):
+            raise ArgumentValueError(f"library.compile: the source {read.path!r} is given twice.")
+        checked.append(read)
     if not checked:
         raise ArgumentValueError("library.compile: sources is empty; give the path of a C++ file, or C++ text.")
     return checked
@@ -224,7 +224,7 @@ class Order:
     def __init__(
         self,
         name: str,
-        given: Sequence[str],
+        user_flags: Sequence[str],
         files: Sequence[tuple[str, str]],
         flags: Mapping[str, Sequence[str]],
         includes: Sequence[str],
@@ -246,7 +246,7 @@ class Order:
         self._ingredients: dict[str, Any] = {
             "format": _FORMAT,
             "name": name,
-            "given": list(given),
+            "given": list(user_flags),
             "sources": [*files],
             "files": self._contents,
             "commands": self._commands,
@@ -265,10 +265,10 @@ class Order:
     def build(self, folder: str, say: Callable[[str], None]) -> tuple[str, dict[str, Any]]:
         """Compile and link."""
         objects = [os.path.join(folder, f"{number}.o") for number in range(len(self._files))]
-        commands = [[*command, "-c", "-o", made] for command, made in zip(self._commands, objects, strict=True)]
+        commands = [[*command, "-c", "-o", target] for command, target in zip(self._commands, objects, strict=True)]
         built = os.path.join(folder, self._name + SUFFIX)
         link = self._link(objects, built)
-        said = []
+        outputs = []
         for step in (commands, [link]):
             for command in step:
                 say(shown(command))
@@ -277,8 +277,8 @@ class Order:
             if failed:
                 what = f"link {self._name}" if step[0] is link else f"compile {_names(self._files)}"
                 raise build_error(self._compiler, what, failed)
-            said += [plain(ran.output).rstrip() for ran in ended]
-        text = "\n".join(filter(None, said))
+            outputs += [plain(ran.output).rstrip() for ran in ended]
+        text = "\n".join(filter(None, outputs))
         say(text)
         if not os.path.isfile(built) or not os.path.getsize(built):
             raise BuildError(
