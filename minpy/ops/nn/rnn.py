@@ -47,7 +47,7 @@ def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
-    kernel={"_computed": lambda call, masks: run(*call, masks=masks)},
+    kernel={"_computed": lambda call, masks: run(*call, masks)},  # type: ignore[call-arg]
     draws=lambda attributes: float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False,
     zero=(4,),
     may_alias=False,
