@@ -200,8 +200,8 @@ def operator(
                 OPERATORS[registered_name] = defined
         for name_of_fact, fact in facts.items():
             setattr(defined, name_of_fact, fact)
-        for position, rule in (grad if isinstance(grad, Mapping) else {0: grad} if grad else {}).items():
-            defined.def_grad(rule, position)
+        for argnum, rule in (grad if isinstance(grad, Mapping) else {0: grad} if grad else {}).items():
+            defined.def_grad(rule, argnum)
         if shapes is not None:
             defined.def_infer_shape(shapes)
         if dtypes is not None:

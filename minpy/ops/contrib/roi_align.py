@@ -182,7 +182,7 @@ def roi_align(
     require_boxes("ROIAlign", data, rois, 5, "(image, x1, y1, x2, y2)", -1)
     if position_sensitive:
         _require_places("ROIAlign", data.shape[1], grid)
-    wrong = np.flatnonzero((rois[:, 3:] < rois[:, 1:3]).any(axis=1) & (rois[:, 0] >= 0)) if aligned else ()
+    wrong: Any = np.flatnonzero((rois[:, 3:] < rois[:, 1:3]).any(axis=1) & (rois[:, 0] >= 0)) if aligned else ()
     if len(wrong):
         raise ArgumentError(
             f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with "

@@ -47,7 +47,7 @@ def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
-    kernel={"_computed": lambda call, masks: run(*call, masks)},
+    kernel={"_computed": lambda call, masks: run(*call, masks)},  # type: ignore[call-arg]
     draws=lambda attributes: float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False,
     zero=(4,),
     may_alias=False,
@@ -360,7 +360,26 @@ def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
 
 @operator(name="_rnn_param_concat", dtypes=promoted)
 def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
-    """Return the parameters of recurrent layers as one vector, in the order in which `RNN` takes them: see `concat`."""
+    """Return the parameters of recurrent layers as one vector: arrays joined along an axis, as `concat` does.
+
+    Parameters
+    ----------
+    *data : NDArray
+        The weights and biases, flat, in the order in which `RNN` takes them.
+    dim : int
+        The axis.
+    num_args : int, optional
+        Accepted and not used: the number of arrays.
+
+    {returns_array}
+
+    {raises_shape_error}
+        If the arrays differ in another axis, or there is no such axis.
+
+    {examples}
+    >>> nd._internal._rnn_param_concat(nd.array([1, 2]), nd.array([3]), dim=0).asnumpy()
+    array([1., 2., 3.], dtype=float32)
+    """
     return concat.definition(*data, dim=dim)
 
 

@@ -171,7 +171,22 @@ def adamw_update(
 
 mp_adamw_update = in_float32(
     adamw_update,
-    "Return the weight after a step of AdamW that is made in float32: see `nd.contrib.mp_adamw_update`.",
+    """Return the weight after a step of AdamW that is made in float32: see `nd.contrib.adamw_update`.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight32, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), nd.array([1, -2], dtype='float16')
+    >>> nd.contrib.mp_adamw_update(
+    ...     weight, grad, mean, var, weight32, 1.0, lr=0.5, eta=1.0, beta1=0.5, beta2=0.75, out=weight
+    ... ).asnumpy()
+    array([0.5, 2.5], dtype=float16)
+    """,
     arrays=_LOW + _RESCALE,
 )
 
@@ -179,7 +194,21 @@ _RATES = {"lrs": "lr", "wds": "wd", "etas": "eta"}
 _ORDER = "lrs beta1 beta2 epsilon wds etas clip_gradient num_weights"
 multi_adamw_update = MultiUpdate(
     adamw_update,
-    "Return several weights after a step of AdamW each: see `nd.contrib.multi_adamw_update`.",
+    """Return several weights after a step of AdamW each: see `nd.contrib.adamw_update`.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> arrays = [nd.array([1, 2]), nd.array([1, -2]), nd.zeros(2), nd.zeros(2)]
+    >>> nd.contrib.multi_adamw_update(
+    ...     *[[array] for array in arrays], 1.0, lrs=[0.1], wds=[0.5], etas=[1.0], beta1=0.5, beta2=0.75, out=arrays[:1]
+    ... )[0].asnumpy().round(3)
+    array([0.4, 1.1], dtype=float32)
+    """,
     name="_multi_adamw_update",
     attributes=_ORDER,
     rates=_RATES,
@@ -187,7 +216,22 @@ multi_adamw_update = MultiUpdate(
 )
 multi_mp_adamw_update = MultiUpdate(
     mp_adamw_update,
-    "Return several weights after a step of AdamW each, made in float32: see `nd.contrib.multi_mp_adamw_update`.",
+    """Return several weights after a step of AdamW each that is made in float32: see `nd.contrib.mp_adamw_update`.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight32, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), nd.array([1, -2], dtype='float16')
+    >>> nd.contrib.multi_mp_adamw_update(
+    ...     [weight], [grad], [mean], [var], [weight32], 1.0, lrs=[0.1], wds=[0.5], etas=[1.0], out=[weight]
+    ... )[0].shape
+    (2,)
+    """,
     name="_multi_mp_adamw_update",
     attributes=_ORDER,
     rates=_RATES,

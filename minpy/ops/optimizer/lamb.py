@@ -229,14 +229,43 @@ _ORDER = (
 )
 multi_lamb_update = MultiUpdate(
     lamb_update,
-    "Return several weights after a step of LAMB each: see `nd.contrib.multi_lamb_update`.",
+    """Return several weights after a step of LAMB each: see `lamb_update_phase1` and `lamb_update_phase2`.
+
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, mean, var = nd.array([3, 4]), nd.zeros(2), nd.zeros(2)
+    >>> nd.contrib.multi_lamb_update(
+    ...     [weight], [nd.array([0, 1])], [mean], [var], step_count=[1], lrs=[0.5], wds=[0.0], out=[weight]
+    ... )[0].asnumpy().round(3)
+    array([3. , 1.5], dtype=float32)
+    """,
     name="_multi_lamb_update",
     attributes=_ORDER,
     rates=_RATES,
 )
 multi_mp_lamb_update = MultiUpdate(
     mp_lamb_update,
-    "Return several weights after a step of LAMB each that is made in float32: see `nd.contrib.multi_mp_lamb_update`.",
+    """Return several weights after a step of LAMB each that is made in float32: see `mp_lamb_update_phase1`.
+
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight32, mean, var = nd.array([3, 4]), nd.zeros(2), nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), nd.array([0, 1], dtype='float16')
+    >>> nd.contrib.multi_mp_lamb_update(
+    ...     [weight], [grad], [mean], [var], [weight32], step_count=[1], lrs=[0.5], wds=[0.0], out=[weight]
+    ... )[0].asnumpy()
+    array([3. , 1.5], dtype=float16)
+    """,
     name="_multi_mp_lamb_update",
     attributes=_ORDER,
     rates=_RATES,

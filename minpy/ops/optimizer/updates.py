@@ -157,7 +157,7 @@ class Update(Operator):
             num_temporaries, numbers = single.num_temporaries, single.numbers
         self.own_step: Callable[..., None] | None = step
         self.step = self._run_formula if step is None else step
-        self.num_temporaries = num_temporaries
+        self.num_temporaries: int = num_temporaries
         self.numbers: tuple[str, ...] = tuple(numbers)
         self.low = low
         self.has_master = single is not None

@@ -27,7 +27,25 @@ def slice_assign(
     end: tuple[int | None, ...],
     step: tuple[int | None, ...] = (),
 ) -> np.ndarray:
-    """Return a copy of an array in which the part that `slice` returns is another array; `out=lhs` changes `lhs`."""
+    """Return a copy of an array in which the part between `begin` and `end` is another array.
+
+    Parameters
+    ----------
+    lhs : NDArray
+    rhs : NDArray
+        Of the shape of that part.
+    begin, end, step : tuple of int or None
+        As for `slice`.
+
+    {returns_array}
+        Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
+
+    {raises_unless_shapes_fit}
+
+    {examples}
+    >>> nd._internal._slice_assign(nd.array([1, 2, 3]), nd.array([7, 8]), begin=(1,), end=(3,)).asnumpy()
+    array([1., 7., 8.], dtype=float32)
+    """
     key = slice_key(lhs.ndim, begin, end, step)
     expected = slice_shape(lhs.shape, begin=begin, end=end, step=step)
     if rhs.shape != expected:
@@ -66,7 +84,23 @@ def slice_assign_scalar(
     end: tuple[int | None, ...],
     step: tuple[int | None, ...] = (),
 ) -> np.ndarray:
-    """Return a copy of an array in which all elements that `slice` returns are a number; `out=data` changes it."""
+    """Return a copy of an array in which all elements between `begin` and `end` are a number.
+
+    {data_parameter}
+    scalar : float
+    begin, end, step : tuple of int or None
+        As for `slice`.
+
+    {returns_array}
+        Of the shape and dtype of `data`; with `out=data`, `data` is changed.
+
+    {raises_shape_error}
+        If there are more entries than axes, or not equally many.
+
+    {examples}
+    >>> nd._internal._slice_assign_scalar(nd.array([1, 2, 3]), scalar=7, begin=(1,), end=(3,)).asnumpy()
+    array([1., 7., 7.], dtype=float32)
+    """
     return assign.definition(data, scalar, key=slice_key(data.ndim, begin, end, step))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.base_operator import Shapes
+from minpy.core.docstrings import documented
 from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
@@ -36,6 +37,24 @@ __all__ = [
     "zeros",
     "zeros_without_dtype",
 ]
+_CTX_DTYPE = """
+    ctx : str
+        Accepted and not used.
+    dtype : str
+    """
+_MADE = """
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    {examples}
+    """
+
 # How many numbers of `arange` are written at once, if there are many.
 _WIDTH = 1024
 
@@ -91,29 +110,75 @@ def _shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple
 
 
 @operator(name="_zeros")
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
-    """Return zeros."""
+    """Return zeros.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    {ctx_dtype}
+
+    {made}
+    >>> nd._zeros(shape=(2,), dtype='int32')
+    array([0, 0], dtype=int32)
+    """
     return np.zeros(shape, _dtype("_zeros", dtype))
 
 
 @operator(name="_ones")
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
-    """Return ones."""
+    """Return ones.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    {ctx_dtype}
+
+    {made}
+    >>> nd._ones(shape=(2,))
+    array([1., 1.], dtype=float32)
+    """
     return np.ones(shape, _dtype("_ones", dtype))
 
 
 @operator(name="_full")
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", value: float) -> np.ndarray:
-    """Return an array filled with a number, of which integers take the integer part."""
+    """Return an array filled with a number.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    value : float
+    {ctx_dtype}
+        Integers take the integer part of the number.
+
+    {made}
+    >>> nd._full(shape=(2,), value=2.5)
+    array([2.5, 2.5], dtype=float32)
+    """
     return np.full(shape, np.asarray(value).astype(_dtype("_full", dtype)))
 
 
 @operator(name="_zeros_without_dtype", dtypes=lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))
+@documented(made=_MADE)
 def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: Any = -1) -> np.ndarray:
     """Return zeros whose dtype inference may find.
 
-    `dtype` is a name or MXNet's number, of which 0 is float32, 1 float64, 2 float16, 3 uint8, 4 int32, 5 int8, 6 int64,
-    and 7 bool; with -1 it is what inference finds, and float32 in a call.
+    Parameters
+    ----------
+    shape : tuple of int
+    ctx : str
+        Accepted and not used.
+    dtype : int or str
+        A name, or MXNet's number: 0 is float32, 1 float64, 2 float16, 3 uint8, 4 int32, 5 int8, 6 int64, 7 bool; with
+        -1 it is what inference finds, and float32 in a call.
+
+    {made}
+    >>> nd._zeros_without_dtype(shape=(2,), dtype=4)
+    array([0, 0], dtype=int32)
     """
     return np.zeros(shape or (), _numbered(dtype) or np.float32)
 
@@ -155,6 +220,7 @@ def _is_exact(start: float, step: float, count: int) -> bool:
 
 
 @operator(name="_arange")
+@documented(ctx_dtype=_CTX_DTYPE)
 def arange(
     *,
     start: float,
@@ -177,9 +243,7 @@ def arange(
         How often each number stands there.
     infer_range : bool
         Whether the end is left to inference, with `start` the first number.
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
         For integers, `start` and `step` are truncated; there are as many numbers as without.
 
     Returns
@@ -205,16 +269,45 @@ def arange(
 
 
 @operator(name="_linspace", shapes=lambda inputs, outputs, *, num: (inputs, [(num,)]))
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def linspace(
     *, start: float, stop: float, num: int, endpoint: bool = True, ctx: str = "", dtype: str = "float32"
 ) -> np.ndarray:
-    """Return `num` evenly spaced numbers from `start` to `stop`, which is the last of them with `endpoint`."""
+    """Return `num` evenly spaced numbers from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : float
+    num : int
+    endpoint : bool
+        Whether `stop` is the last of them.
+    {ctx_dtype}
+
+    {made}
+    >>> nd._linspace(start=0, stop=1, num=3)
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
     return np.linspace(start, stop, num, endpoint=endpoint).astype(_dtype("_linspace", dtype))
 
 
 @operator(name="_eye", shapes=lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32") -> np.ndarray:
-    """Return ones on the k-th diagonal of an N x M matrix (M = 0: square), zeros elsewhere."""
+    """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M : int
+        Number of rows and of columns; M = 0 for as many columns as rows.
+    k : int
+        Which diagonal: 0 is the main one, positive ones lie above it.
+    {ctx_dtype}
+
+    {made}
+    >>> nd._eye(N=2, M=3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     return np.eye(N, M or None, k, _dtype("_eye", dtype))
 
 

@@ -210,7 +210,31 @@ def _cuts(indices: Any, sections: int) -> int | tuple[int, ...]:
 def split_at(
     data: np.ndarray, *, indices: tuple[int, ...] = (), axis: int = 1, squeeze_axis: bool = False, sections: int = 0
 ) -> Any:
-    """Return what `split_v2` does, as files say it: `indices` begin with a 0, and count if there are no `sections`."""
+    """Return an array cut at given positions, or into parts of equal length, along an axis.
+
+    {data_parameter}
+    indices : tuple of int
+        Where the parts begin: a first 0, and the position of each part but the first.
+    axis : int
+    squeeze_axis : bool
+        Whether to remove the axis, if all parts have length 1.
+    sections : int
+        How many parts of equal length; 0 to cut at `indices`.
+
+    Returns
+    -------
+    tuple of NDArray
+        One NDArray if there is one part.
+
+    {raises_shape_error}
+        If the axis cannot be divided, or removed, or does not exist.
+    ArgumentError
+        If neither `indices` nor `sections` is given.
+
+    {examples}
+    >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
+    [[1.0], [2.0], [3.0, 4.0]]
+    """
     cuts = _cuts(indices, sections)
     return split_v2.definition(data, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
 
