@@ -27,7 +27,8 @@ class Zero(WithoutArguments):
     array([0., 0.], dtype=float32)
     """
 
-    _init_weight = Initializer._init_zero
+    def _init_weight(self, name: str, arr: Any) -> None:
+        arr[...] = 0
 
 
 @alias("ones")
@@ -44,7 +45,8 @@ class One(WithoutArguments):
     array([1., 1.], dtype=float32)
     """
 
-    _init_weight = Initializer._init_one
+    def _init_weight(self, name: str, arr: Any) -> None:
+        arr[...] = 1
 
 
 @register

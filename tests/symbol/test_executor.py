@@ -640,6 +640,15 @@ def test_reshape_refuses(options: Any, kind: type[Exception], message: str) -> N
         FC.simple_bind(mx.cpu(), x=(4, 5)).reshape(**options)
 
 
+def test_reshape_takes_states_by_name() -> None:
+    executor = mx.sym.BatchNorm(mx.sym.var("x"), name="bn").simple_bind(mx.cpu(), x=(2, 3))
+    names = ("bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var")
+    smaller = executor.reshape(x=(2, 2), **dict.fromkeys(names, (2,)))
+    assert {array.shape for array in smaller.aux_arrays} == {(2,)}
+    with pytest.raises(ShapeError, match=r"'bn_moving_mean' would change from \(3,\) to \(2,\), and was not named"):
+        executor.reshape(x=(2, 2), **dict.fromkeys(names[:2], (2,)))
+
+
 # -- monitors, profiles ------------------------------------------------------------------------------------------------
 
 # What MXNet 1.9.1 reports of this network, apart from the hidden outputs `bn_mean` and `bn_var`, from

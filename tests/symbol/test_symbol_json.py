@@ -32,6 +32,7 @@ from minpy.core.errors import (
 from minpy.custom.registry import PROPS
 from minpy.graph.ir import Node, Value, constant
 from minpy.ops.registry import OPERATORS, known_operator
+from minpy.symbol.contents import contents
 from minpy.symbol.not_here import advice_of
 from minpy.symbol.renamed import present_name
 from minpy.symbol.saving import mxnet_name
@@ -1022,3 +1023,19 @@ def test_every_name_that_mxnet_reads_is_read_or_has_its_advice() -> None:
         "_npi_boolean_mask_assign_tensor",
     }
     assert len(RENAMED) > 60
+
+
+def test_contents_know_the_operators_that_loading_knows() -> None:
+    document = {
+        "nodes": [
+            {"op": "null", "name": "x", "inputs": []},
+            {"op": "_npx_softmax", "name": "y", "inputs": [[0, 0, 0]]},
+            {"op": "Custom", "name": "own", "attrs": {"op_type": ["a", "list"]}, "inputs": [[1, 0, 0]]},
+            {"op": "Custom", "name": "nms", "attrs": {"op_type": "not_registered"}, "inputs": [[1, 0, 0]]},
+        ],
+        "arg_nodes": [0],
+        "heads": [[1, 0, 0]],
+    }
+    [missing] = contents(json.dumps(document), "here").unknown
+    assert (missing.name, missing.nodes) == ("Custom(op_type='not_registered')", ["nms"])
+    assert missing.advice.startswith("Import the module that registers it, with mx.operator.register('not_registered')")
