@@ -162,7 +162,11 @@ class Module:
 
     def __init__(self, old: Mapping[str, Any], name: str | None = None, name_injector: Any = None) -> None:
         module = import_module("minpy.numpy" if name is None else f"minpy.numpy.{name}")
-        self._functions = _functions_of(module)
+        self._functions = {
+            key: value
+            for key in module.__all__
+            if isinstance(value := getattr(module, key), (FunctionType, numpy.ufunc))
+        }
         registry = Registry(old["__name__"])
         for key, function in self._functions.items():
             registry.register(key, _OfNumPy(function))
@@ -237,12 +241,6 @@ class _There(Module):
             return lambda *args: self.policy.resolve_call(name, registry, args, {})
 
         return make
-
-
-def _functions_of(module: ModuleType) -> dict[str, Any]:
-    """Return the functions among a module's public names."""
-    kinds = (FunctionType, numpy.ufunc)
-    return {name: value for name in module.__all__ if isinstance(value := getattr(module, name), kinds)}
 
 
 NUMPY = _There(sys.modules["minpy.numpy"], _SIGNS)

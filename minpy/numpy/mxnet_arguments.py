@@ -80,7 +80,9 @@ def full_like(
     """
     if is_followed(fill_value):
         shape = keywords.get("shape")
-        made = full(numpy.shape(a) if shape is None else shape, fill_value, _dtype_of(a) if dtype is None else dtype)
+        if dtype is None:
+            dtype = a.dtype if hasattr(a, "dtype") else numpy.asarray(a).dtype
+        made = full(numpy.shape(a) if shape is None else shape, fill_value, dtype)
     else:
         made = _full_like(a, fill_value, dtype, order, **keywords)
     if ctx is not None:
@@ -89,10 +91,6 @@ def full_like(
         return made
     out[...] = made
     return out
-
-
-def _dtype_of(a: Any) -> Any:
-    return a.dtype if hasattr(a, "dtype") else numpy.asarray(a).dtype
 
 
 def zeros_like(

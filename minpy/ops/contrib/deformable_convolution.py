@@ -43,11 +43,6 @@ class _Window(NamedTuple):
     taps_of: Callable[[Any, int], tuple[Any, ...]]
 
 
-def _inner_taps(positions: Any, length: int) -> tuple[Any, Any]:
-    """Return taps for which what lies beyond the last point, by less than one, counts as that point."""
-    return clamped_taps(positions, length, np.logical_and(positions >= 0, positions < length))
-
-
 def _window(attributes: Mapping[str, Any], modulated: bool) -> _Window:
     """Return what the attributes of one of the two operators say."""
     name = "ModulatedDeformableConvolution" if modulated else "DeformableConvolution"
@@ -60,7 +55,8 @@ def _window(attributes: Mapping[str, Any], modulated: bool) -> _Window:
         attributes["num_filter"],
         attributes["num_group"],
         attributes["num_deformable_group"],
-        taps if modulated else _inner_taps,
+        # Else what lies beyond the last point, by less than one, counts as that point.
+        taps if modulated else lambda at, length: clamped_taps(at, length, np.logical_and(at >= 0, at < length)),
     )
 
 

@@ -64,12 +64,6 @@ def _sums(data: Any) -> Any:
     return np.cumsum(np.cumsum(padded, axis=2), axis=3)
 
 
-def _sums_gradient(g: Any, dtype: Any) -> Any:
-    """Return the transpose of `_sums`: the sums of what stands at the corners below and to the right of each point."""
-    turned = g[:, :, ::-1, ::-1]
-    return np.cumsum(np.cumsum(turned, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
-
-
 def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int) -> tuple[Any, Any]:
     """Return the four corners of each bin, as rows of `_sums`, and their weights: (bins, 4) each."""
     _, _, height, width = shape
@@ -163,7 +157,9 @@ def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, poo
     def gradient(g: Any) -> Any:
         places, weights = _corners(shape, rois, spatial_scale, pooled_size, group_size)
         rows = scatter_rows(box_rows(g).astype(np.float64), weights, places, count=count)
-        return _sums_gradient(images(rows, larger, group_size**2), dtype)
+        # The transpose of `_sums`: the sums of what stands at the corners below and to the right of each point.
+        turned = images(rows, larger, group_size**2)[:, :, ::-1, ::-1]
+        return np.cumsum(np.cumsum(turned, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
 
     return gradient
 

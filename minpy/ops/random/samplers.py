@@ -19,7 +19,7 @@ from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
 from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers
 from minpy.ops.registry import operator
-from minpy.ops.tensor.creation import fill_in, shape_given
+from minpy.ops.tensor.creation import fill_in, shape_of_attribute
 
 __all__ = ["SAMPLERS", "randint"]
 
@@ -131,10 +131,6 @@ def _numbers(defaults: dict[str, float]) -> list[inspect.Parameter]:
     ]
 
 
-def _of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any, **_: Any) -> tuple[Shapes, Shapes]:
-    return inputs, [shape_given(shape)]
-
-
 def _dtype_or(default: str) -> Callable[..., tuple[DTypes, DTypes]]:
     """Return the rule that the output has the dtype which the attribute says, or the default."""
 
@@ -154,7 +150,7 @@ def _random(name: str) -> Operator:
     aliases = (f"random_{name}", *_ALIASES.get(name, ()))
     doc = _RANDOM_DOC.format(name=name, parameters=", ".join(defaults))
     made = _define(forward, f"_random_{name}", aliases, [*_numbers(defaults), _SHAPE, _CTX, _DTYPE], doc)
-    made.def_infer_shape(_of_attribute)
+    made.def_infer_shape(shape_of_attribute)
     made.def_infer_type(_dtype_or("float32"))
     return made
 
@@ -202,7 +198,7 @@ SAMPLERS: dict[str, Operator] = {
 }
 
 
-@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all", shapes=_of_attribute)
+@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all", shapes=shape_of_attribute)
 def randint(
     *, low: int, high: int, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: str = "None"
 ) -> np.ndarray:

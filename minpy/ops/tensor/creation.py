@@ -34,6 +34,7 @@ __all__ = [
     "linspace",
     "ones",
     "shape_given",
+    "shape_of_attribute",
     "zeros",
     "zeros_without_dtype",
 ]
@@ -105,7 +106,8 @@ def fill_in(made: Operator, attributes: Mapping[str, Any], shape: tuple[int, ...
     return dict(attributes)
 
 
-def _shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
+def shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any, **_: Any) -> tuple[Shapes, Shapes]:
+    """Infer what the attribute `shape` says of the output."""
     return inputs, [shape_given(shape)]
 
 
@@ -323,7 +325,7 @@ def _arange_shapes(
 
 
 for _made in (zeros, ones, full, zeros_without_dtype):
-    _made.def_infer_shape(_shape_of_attribute)
+    _made.def_infer_shape(shape_of_attribute)
 for _made in (zeros, ones, full, arange, linspace, eye):
     _made.def_infer_type(dtype_attribute("float32"))
 
