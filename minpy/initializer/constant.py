@@ -8,14 +8,14 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ShapeError, describe
-from minpy.initializer.initializer import Initializer, WithoutArguments, alias, register
+from minpy.initializer.initializer import Initializer, alias, register
 
 __all__ = ["Constant", "One", "Zero"]
 
 
 @alias("zeros")
 @register
-class Zero(WithoutArguments):
+class Zero(Initializer):
     """Weights of zeros; also called `'zeros'`.
 
     Examples
@@ -27,13 +27,16 @@ class Zero(WithoutArguments):
     array([0., 0.], dtype=float32)
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def _init_weight(self, name: str, arr: Any) -> None:
         arr[...] = 0
 
 
 @alias("ones")
 @register
-class One(WithoutArguments):
+class One(Initializer):
     """Weights of ones; also called `'ones'`.
 
     Examples
@@ -44,6 +47,9 @@ class One(WithoutArguments):
     >>> weight.asnumpy()
     array([1., 1.], dtype=float32)
     """
+
+    def __init__(self) -> None:
+        super().__init__()
 
     def _init_weight(self, name: str, arr: Any) -> None:
         arr[...] = 1

@@ -16,17 +16,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, des
 from minpy.ndarray import random
 from minpy.registry import get_alias_func, get_create_func, get_register_func
 
-__all__ = [
-    "InitDesc",
-    "Initializer",
-    "WithoutArguments",
-    "alias",
-    "bilinear",
-    "create_initializer",
-    "is_same",
-    "plain",
-    "register",
-]
+__all__ = ["InitDesc", "Initializer", "alias", "bilinear", "create_initializer", "is_same", "plain", "register"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -247,13 +237,6 @@ class Initializer:
             f"'gamma' or 'max' with 1. Give this one an initializer of its own, as in "
             f"mx.sym.var({str(name)!r}, init=mx.init.Zero()), or rename it."
         )
-
-
-class WithoutArguments(Initializer):
-    """The base of initializers that take no arguments."""
-
-    def __init__(self) -> None:
-        super().__init__()
 
 
 _BY_ENDING = [

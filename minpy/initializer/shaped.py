@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.errors import ShapeError
-from minpy.initializer.initializer import Initializer, WithoutArguments, bilinear, register
+from minpy.initializer.initializer import Initializer, bilinear, register
 
 __all__ = ["Bilinear", "LSTMBias"]
 
 
 @register
-class Bilinear(WithoutArguments):
+class Bilinear(Initializer):
     """The weight of a deconvolution that enlarges images by bilinear interpolation.
 
     Long, Shelhamer, Darrell, "Fully convolutional networks for semantic segmentation", 2015, section 4.1.
@@ -32,6 +32,9 @@ class Bilinear(WithoutArguments):
            [3., 9., 9., 3.],
            [1., 3., 3., 1.]], dtype=float32)
     """
+
+    def __init__(self) -> None:
+        super().__init__()
 
     def _init_weight(self, name: str, arr: Any) -> None:
         arr[...] = bilinear("Bilinear", name, arr.shape)
