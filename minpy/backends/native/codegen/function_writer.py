@@ -75,6 +75,8 @@ class FunctionWriter:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.block = "entry"
+        # What a module has to declare or define for the function, name to text: intrinsics, constant tables.
+        self.required: dict[str, str] = {}
         self._values = 0
         self._blocks = 0
 
@@ -96,6 +98,11 @@ class FunctionWriter:
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
+
+    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
+        """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
+        self.required[name] = f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})"
+        return self.put(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
 
     def new_block(self) -> str:
         """Return a new name of a block."""

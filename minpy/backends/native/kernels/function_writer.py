@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.codegen import function_writer
-from minpy.backends.native.mathematics.scalar_function import ValueWriter
+from minpy.backends.native.codegen.function_writer import FunctionWriter
 from minpy.core.dtypes import NATIVE_TYPES
 
 __all__ = ["Writer", "literal", "memory_type", "value_type"]
@@ -38,7 +38,7 @@ def literal(value: Any, dtype: numpy.dtype) -> str:
     return function_writer.literal(value_type(dtype), value)
 
 
-class Writer(ValueWriter):
+class Writer(FunctionWriter):
     """Writes a function of kernels, whose accesses may be marked as independent."""
 
     def __init__(self) -> None:

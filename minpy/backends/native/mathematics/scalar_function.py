@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from minpy.backends.native.codegen.function_writer import FunctionWriter, literal
 
-__all__ = ["DOUBLE", "FLOAT", "FORMATS", "Format", "Number", "Value", "ValueWriter", "Writer", "polynomial", "where"]
+__all__ = ["DOUBLE", "FLOAT", "FORMATS", "Format", "Number", "Value", "Writer", "polynomial", "where"]
 
 Number = int | float
 
@@ -58,21 +58,7 @@ FORMATS = {"float": FLOAT, "double": DOUBLE}
 _BY_INTEGER = {format.integer: format for format in FORMATS.values()}
 
 
-class ValueWriter(FunctionWriter):
-    """A writer of functions that are built from values."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        # What a module has to declare or define for the function, name to text: intrinsics, constant tables.
-        self.required: dict[str, str] = {}
-
-    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
-        """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
-        self.required[name] = f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})"
-        return self.put(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
-
-
-class Writer(ValueWriter):
+class Writer(FunctionWriter):
     """The text of one function while it grows: `name` without `@`, of some arguments of a `format` that its result has.
 
     There are no blocks, so that the same instruction is written once.
@@ -137,7 +123,7 @@ class Value:
 
     __slots__ = ("is_signed", "name", "type", "writer")
 
-    def __init__(self, writer: ValueWriter, type: str, name: str, is_signed: bool = True) -> None:
+    def __init__(self, writer: FunctionWriter, type: str, name: str, is_signed: bool = True) -> None:
         self.writer: Any = writer
         self.type = type
         self.name = name
