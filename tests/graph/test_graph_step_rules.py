@@ -22,6 +22,7 @@ from minpy.graph.step_rules import has_step_rule, step_gradients
 
 COMPILES = True
 native = both_kinds_of_program()
+trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # NumPy 1's name
 
 CASES: dict[str, Callable[..., Any]] = {
     "concatenate": lambda x, y, t: np.concatenate([x * 2, y * x, y], axis=1),
@@ -88,9 +89,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "cross": lambda x, y, t: np.cross(x[:, :3] * 2, y[:, 3:]),
     "var": lambda x, y, t: np.var(x * 2, axis=1, ddof=1),
     "std": lambda x, y, t: np.std(x * 2, axis=0),
-    "trapezoid": lambda x, y, t: getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")(
-        x * 2, dx=0.5, axis=0
-    ),
+    "trapezoid": lambda x, y, t: trapezoid(x * 2, dx=0.5, axis=0),
     "vander": lambda x, y, t: np.vander(x[0] * 2, 4),
     "polyval": lambda x, y, t: np.polyval(x[0], y * 2),
     "unwrap": lambda x, y, t: np.unwrap(x * 4),

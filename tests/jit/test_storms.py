@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from frame_counts import counting
 
 import minpy as mx
 from minpy import compiling
@@ -150,7 +151,8 @@ def test_a_list_that_grows(looked_up: list[Any]) -> None:
 
 @pytest.mark.usefixtures("_without_credit")
 def test_a_call_that_rests_goes_through_few_frames() -> None:
-    from test_count_frames import count_frames  # without llvmlite it skips who imports it
+    pytest.importorskip("llvmlite")
+    count_frames = counting()
 
     history: list[float] = []
     function = mx.compile(lambda x: x * len(history))

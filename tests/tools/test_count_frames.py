@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
-from types import ModuleType
 
 import pytest
-from places import ROOT
+from frame_counts import counting
 
 COMPILES = True
 pytest.importorskip("llvmlite")
-
-
-def counting() -> ModuleType:
-    path = ROOT / "tools" / "count_frames.py"
-    spec = importlib.util.spec_from_file_location("count_frames", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = list(sys.path)
-    spec.loader.exec_module(module)
-    sys.path[:] = before
-    return module
-
 
 count_frames = counting()
 
