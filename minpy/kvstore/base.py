@@ -26,7 +26,7 @@ class KVStoreBase:
     --------
     >>> import minpy as mx
     >>> @mx.kv.KVStoreBase.register
-    ... class Averaging(mx.kv.KVStoreBase):
+    ... class MeanStore(mx.kv.KVStoreBase):
     ...     def broadcast(self, key, value, out, priority=0):
     ...         for array in out:
     ...             value.copyto(array)
@@ -35,7 +35,7 @@ class KVStoreBase:
     ...         for array in value if out is None else out:
     ...             mean.copyto(array)
     >>> gradients = [mx.nd.array([1, 2]), mx.nd.array([3, 4])]
-    >>> mx.kv.create('averaging').pushpull(0, gradients)
+    >>> mx.kv.create('meanstore').pushpull(0, gradients)
     >>> gradients[1].asnumpy()
     array([2., 3.], dtype=float32)
     """

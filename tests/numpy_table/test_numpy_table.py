@@ -751,6 +751,7 @@ LISTED = {
     "ndarray/": "MXNet's operators",
     "numpy_dispatch_protocol": "what MXNet's own tests list",
     "ops/index": "MXNet's operators",
+    "ops/numpy/recorded_functions": "ufuncs whose gradient is zero",
     "ops/numpy/named_elementwise": "MXNet's operators of an array and a number",
     "symbol/numpy/shapes": "functions that are translated alike",
 }
