@@ -195,7 +195,12 @@ class NDArrayIter(DataIter):
         return self._batch("label", self._label)
 
     def getpad(self) -> int:
-        """Return how many instances of the current batch fill it up, or come from the epoch before."""
+        """Return how many instances of the current batch fill it up, or come from the epoch before.
+
+        Returns
+        -------
+        int
+        """
         if self.last_batch_handle == "pad" and self.cursor + self.batch_size > self.num_data:
             return self.cursor + self.batch_size - self.num_data
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:

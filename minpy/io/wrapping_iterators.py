@@ -76,7 +76,17 @@ class ResizeIter(_CurrentBatch):
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Move to the next batch, and return whether there is one; as it begins anew, an empty iterator has none."""
+        """Move to the next batch, and return whether there is one.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        StopIteration
+            If the inner iterator has no batch right after its `reset`.
+        """
         if self.cur == self.size:
             return False
         try:
@@ -233,6 +243,17 @@ class PrefetchingIter(_CurrentBatch):
             reader.ask()
 
     def iter_next(self) -> bool:
+        """Move to the next batch, and return whether there is one.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        MXNetError
+            If one iterator has ended and another has not, or their batches have other pads.
+        """
         batches = [reader.taken() for reader in self._readers]
         if batches[0] is None or any(batch is None for batch in batches):
             if any(batch is not None for batch in batches):

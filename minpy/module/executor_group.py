@@ -140,7 +140,22 @@ class DataParallelExecutorGroup:
     # -- binding -----------------------------------------------------------------------------------------------------
 
     def decide_slices(self, data_shapes: Sequence[Any]) -> list[int]:
-        """Set the part of the batch of each context, and return the axes along which inputs are cut, -1 for none."""
+        """Set the part of the batch of each context, and return the axes along which inputs are cut.
+
+        Parameters
+        ----------
+        data_shapes : list of DataDesc
+
+        Returns
+        -------
+        list of int
+            -1 for inputs that each context gets whole.
+
+        Raises
+        ------
+        ShapeError
+            If inputs do not have one batch size.
+        """
         axes = [batch_axis(getattr(desc, "layout", "NCHW")) for desc in data_shapes]
         for desc, axis in zip(data_shapes, axes, strict=True):
             if axis == -1:
@@ -167,7 +182,21 @@ class DataParallelExecutorGroup:
         shared_group: DataParallelExecutorGroup | None = None,
         reshape: bool = False,
     ) -> None:
-        """Make an executor on each context, with arrays of `shared_group`, or, to reshape, with those from before."""
+        """Make an executor on each context.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of DataDesc
+        shared_group : DataParallelExecutorGroup, optional
+            Whose arrays of parameters are used.
+        reshape : bool
+            Whether the arrays of this group go on.
+
+        Raises
+        ------
+        ShapeError
+            If shapes contradict each other, or are not enough.
+        """
         before = self.batch_size, self.slices
         self.batch_size = None
         try:
@@ -202,7 +231,17 @@ class DataParallelExecutorGroup:
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
-        """Take batches of other shapes; parameters stay: see `Module.reshape`."""
+        """Take batches of other shapes; parameters stay.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of DataDesc
+
+        Raises
+        ------
+        ShapeError
+            If parameters would have other shapes.
+        """
         if data_shapes == self.data_shapes and label_shapes == self.label_shapes:
             return
         self.bind_exec(data_shapes, label_shapes, reshape=True)
@@ -313,12 +352,25 @@ class DataParallelExecutorGroup:
     def set_params(
         self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None, allow_extra: bool = False
     ) -> None:
-        """Copy parameters to all contexts; `allow_extra` leaves out names that the symbol does not have."""
+        """Copy parameters to all contexts.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        allow_extra : bool
+            Whether names that the symbol does not have are left out.
+        """
         for executor in self.execs:
             executor.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
     def get_params(self, arg_params: dict[str, Any], aux_params: dict[str, Any]) -> None:
-        """Write the means of parameters over all contexts into the arrays of two dicts."""
+        """Write the means of parameters over all contexts into arrays.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+            The arrays that are written to.
+        """
         names = [name for name in self.arg_names if name in self.param_names]
         for target, keys, blocks in (
             (arg_params, names, self.param_arrays),
@@ -338,7 +390,14 @@ class DataParallelExecutorGroup:
     # -- running -----------------------------------------------------------------------------------------------------
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Put a batch, or a list of one for each context, into the arrays of all contexts, and run."""
+        """Put a batch into the arrays of all contexts, and run.
+
+        Parameters
+        ----------
+        data_batch : DataBatch, or a list of one for each context
+        is_train : bool, optional
+            By default whether the group was bound for training.
+        """
         load_inputs("data", data_batch, self.data_arrays, self.data_layouts, self.data_names)
         if is_train is None:
             is_train = self.for_training
@@ -354,7 +413,18 @@ class DataParallelExecutorGroup:
             executor.forward(is_train)
 
     def backward(self, out_grads: Any = None) -> None:
-        """Compute gradients on all contexts, from those of the outputs of whole batches."""
+        """Compute gradients on all contexts.
+
+        Parameters
+        ----------
+        out_grads : NDArray or list of NDArray, optional
+            Of whole batches.
+
+        Raises
+        ------
+        NotReadyError
+            If the group is not for training, or the batch had no labels.
+        """
         if not self.for_training:
             raise NotReadyError("backward: the module was bound with for_training=False. Bind it for training.")
         if self._lacks_labels and out_grads is None:
@@ -373,7 +443,15 @@ class DataParallelExecutorGroup:
             )
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool) -> None:
-        """Let a metric see labels and outputs, context by context: see `BaseModule.update_metric`."""
+        """Let a metric see labels and outputs, context by context.
+
+        Parameters
+        ----------
+        eval_metric : EvalMetric
+        labels : list of NDArray
+        pre_sliced : bool
+            Whether labels are a list of such lists, one for each context.
+        """
         for index, (executor, part) in enumerate(zip(self.execs, self.slices, strict=True)):
             if pre_sliced:
                 own_labels = labels[index]
@@ -398,7 +476,19 @@ class DataParallelExecutorGroup:
         return shapes
 
     def get_outputs(self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None) -> list[Any]:
-        """Return the outputs of the latest forward from `begin` to `end`: see `BaseModule.get_outputs`."""
+        """Return the outputs of the latest forward.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Whether those of all contexts are put together; else each is a list of one on each context.
+        begin, end : int
+            Which outputs.
+
+        Returns
+        -------
+        list of NDArray, or of list of NDArray
+        """
         part = slice(begin, self.num_outputs if end is None else end)
         if merge_multi_context and len(self.execs) == 1:
             return list(self.execs[0].outputs[part])
@@ -406,7 +496,17 @@ class DataParallelExecutorGroup:
         return merged(rows, self.output_layouts[part]) if merge_multi_context else rows
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Return the gradients of data: see `BaseModule.get_input_grads`."""
+        """Return the gradients of data.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Whether those of all contexts are put together.
+
+        Returns
+        -------
+        list of NDArray, or of list of NDArray
+        """
         if self.input_grad_arrays is None:
             raise NotReadyError("get_input_grads: the module was bound without inputs_need_grad=True. Bind it with it.")
         if merge_multi_context:
@@ -414,7 +514,18 @@ class DataParallelExecutorGroup:
         return self.input_grad_arrays
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Return the arguments that keep their values from batch to batch: of each a list of one on each context."""
+        """Return the arguments that keep their values from batch to batch.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Refused where it is true: states of contexts stay apart.
+
+        Returns
+        -------
+        list of list of NDArray
+            Of each state, one on each context.
+        """
         if merge_multi_context:
             raise ArgumentError(
                 "get_states: states of several contexts are not put together. Call get_states(merge_multi_context="
@@ -423,7 +534,20 @@ class DataParallelExecutorGroup:
         return self.state_arrays
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Write the arguments that keep their values from batch to batch: `states` as of `get_states`, or a value."""
+        """Write the arguments that keep their values from batch to batch.
+
+        Parameters
+        ----------
+        states : list of list of NDArray, optional
+            As `get_states` returns.
+        value : float, optional
+            For all of them.
+
+        Raises
+        ------
+        ArgumentError
+            Unless one of both is given.
+        """
         if (states is None) is (value is None):
             raise ArgumentError("set_states: give states, or a value for all of them: one of both.")
         for index, arrays in enumerate(self.state_arrays):
@@ -431,7 +555,12 @@ class DataParallelExecutorGroup:
                 array[:] = value if states is None else states[index][device]
 
     def install_monitor(self, mon: Any) -> None:
-        """Let a monitor see the inner arrays of all executors."""
+        """Let a monitor see the inner arrays of all executors.
+
+        Parameters
+        ----------
+        mon : Monitor
+        """
         self._monitors.append(mon)
         for executor in self.execs:
             mon.install(executor)
