@@ -121,7 +121,7 @@ def _tile(ans: Any, g: Any, A: Any, reps: Any) -> Any:
 
 def _repeat(ans: Any, g: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
     if not isinstance(repeats, (int, np.integer)):
-        return _back(a, g, np.repeat(_positions(a), repeats, axis))
+        return _scatter_back(a, g, np.repeat(_positions(a), repeats, axis))
     shape = (np.size(a),) if axis is None else np.shape(a)
     cut = 1 if axis is None else axis % len(shape) + 1
     return [np.reshape(np.sum(np.reshape(g, (*shape[:cut], repeats, *shape[cut:])), axis=cut), np.shape(a))]
@@ -131,8 +131,8 @@ def _positions(array: Any) -> np.ndarray:
     return np.arange(math.prod(np.shape(array))).reshape(np.shape(array))
 
 
-def _back(array: Any, g: Any, sources: Any) -> list[Any]:
-    """Return the gradient of an array of whose elements, at some positions, an answer is made."""
+def _scatter_back(array: Any, g: Any, sources: Any) -> list[Any]:
+    """Return the gradient of an array of which a result holds the elements at the positions `sources`."""
     flat = placed(np.reshape(array, (-1,)), (np.reshape(sources, (-1,)),), np.reshape(g, (-1,)))
     return [np.reshape(flat, np.shape(array))]
 
@@ -174,8 +174,8 @@ RULES: dict[str, Callable[..., Any]] = {
     "atleast_3d": _reshaped,
     "tile": _tile,
     "repeat": _repeat,
-    "resize": lambda ans, g, a, new_shape: _back(a, g, np.resize(_positions(a), new_shape)),
-    "delete": lambda ans, g, arr, obj, axis=None: _back(arr, g, np.delete(_positions(arr), obj, axis)),
+    "resize": lambda ans, g, a, new_shape: _scatter_back(a, g, np.resize(_positions(a), new_shape)),
+    "delete": lambda ans, g, arr, obj, axis=None: _scatter_back(arr, g, np.delete(_positions(arr), obj, axis)),
     "diagflat": lambda ans, g, v, k=0: [np.reshape(np.diagonal(g, k), np.shape(v))],
     "ediff1d": _ediff1d,
     "unwrap": lambda ans, g, p, *unused, **options: [g],  # what is added is constant between the jumps

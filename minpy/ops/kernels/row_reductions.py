@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["maximum_along", "ones", "sum_along"]
 
 # OpenBLAS's kernels for so few columns compute with what happens to lie on the stack, too, and leave that out of the
-# answer; if it is a signalling NaN, NumPy warns of an invalid value.
+# result; if it is a signalling NaN, NumPy warns of an invalid value.
 _MOST_NARROW = 7
 
 

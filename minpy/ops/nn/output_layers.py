@@ -38,7 +38,7 @@ def _regression_shapes(inputs: Any, outputs: Any) -> Any:
     return [data, label], outputs
 
 
-_REGRESSION = """Return {answer}, with the gradient of {loss}.
+_REGRESSION = """Return {result}, with the gradient of {loss}.
 
 {{data_parameter}}
     {data}, of shape (batch, ...).
@@ -78,17 +78,17 @@ def _regression(
         return compute(data)
 
     def rule(ans: Any, data: Any, label: Any, *, grad_scale: float) -> Any:
-        # Without the answer, which at higher orders would be differentiated as if the loss were the answer.
+        # Computed from the data: from `ans`, higher orders would be differentiated as if the loss were the result.
         shape = np.shape(data)
         scale = grad_scale / max(math.prod(shape[1:]), 1)
         return lambda g: error(data, np.reshape(label, shape)) * scale
 
     forward.__doc__ = _REGRESSION.format(name=name, example=example, **doc)
-    made: Operator = operator(
+    op: Operator = operator(
         forward, name=name, zero=(1,), shapes=_regression_shapes, dtypes=with_followers, category="loss"
     )
-    made.starts_gradients = True
-    return made.def_grad(rule, 0)
+    op.starts_gradients = True
+    return op.def_grad(rule, 0)
 
 
 def _sigmoid(data: Any) -> Any:
@@ -105,7 +105,7 @@ linear_regression_output = _regression(
     lambda data: data.copy(),
     lambda data, label: data - label,
     ("[3, 4]", "[1, 4]", "[2., 0.]"),
-    answer="the data",
+    result="the data",
     loss="half the squared error",
     data="Predictions",
     label="Of the data's shape.",
@@ -115,7 +115,7 @@ logistic_regression_output = _regression(
     _probabilities,
     lambda data, label: _sigmoid(data) - label,
     ("[0]", "[1]", "[-0.5]"),
-    answer="the sigmoid of the data",
+    result="the sigmoid of the data",
     loss="the logistic loss",
     data="Logits",
     label="Probabilities in [0, 1], of the data's shape.",
@@ -126,7 +126,7 @@ mae_regression_output = _regression(
     # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
     lambda data, label: np.where(data > label, 1, -1),
     ("[3, 4]", "[1, 9]", "[ 1., -1.]"),
-    answer="the data",
+    result="the data",
     loss="the absolute error",
     data="Predictions",
     label="Of the data's shape.",

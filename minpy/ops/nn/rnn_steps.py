@@ -134,20 +134,20 @@ def _stacked(call: Call, values: Sequence[Any], width: int) -> Any:
     return np.stack(values) if values else np.zeros((0, call.data.shape[1], width), call.data.dtype)
 
 
-def _kept(call: Call, cell: CellSteps) -> list[Any]:
+def _reserved_arrays(call: Call, cell: CellSteps) -> list[Any]:
     """Return what a kernel would reserve of one cell."""
     layers = call.layers
-    kept = [[gates[gate] for gates in cell.gates] for gate in layers.order]
-    kept += [cell.cells_after] if layers.mode == "lstm" else []
-    kept += [cell.extra] if layers.mode in ("lstm", "gru") else []
-    return [_stacked(call, values, layers.size) for values in kept]
+    reserved = [[gates[gate] for gates in cell.gates] for gate in layers.order]
+    reserved += [cell.cells_after] if layers.mode == "lstm" else []
+    reserved += [cell.extra] if layers.mode in ("lstm", "gru") else []
+    return [_stacked(call, values, layers.size) for values in reserved]
 
 
 def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any], Forward]:
     """Return (outputs, last states, last cells, what a kernel would reserve, what the way back reads)."""
     layers, rows = call.layers, call.data
     forward = Forward(masks, [], [])
-    kept = []
+    reserved = []
     result = rows
     for layer in range(layers.count):
         first = layer * layers.directions
@@ -155,17 +155,17 @@ def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any], Forward]
         forward.inputs.append(rows)
         forward.cells.append(cells)
         result = np.concatenate([_stacked(call, cell.outputs, layers.results) for cell in cells], axis=-1)
-        kept += [part for cell in cells for part in _kept(call, cell)]
+        reserved += [part for cell in cells for part in _reserved_arrays(call, cell)]
         if layer + 1 < layers.count:
-            kept.append(result)
+            reserved.append(result)
             rows = result * masks[layer] if len(masks) else result
     ends = [cell for cells in forward.cells for cell in cells]
     last = np.stack([cell.last_hidden for cell in ends])
     last_cell = np.stack([cell.last_cell for cell in ends]) if layers.mode == "lstm" else None
-    return result, last, last_cell, kept, forward
+    return result, last, last_cell, reserved, forward
 
 
-def _pulled_step(
+def _step_vjp(
     call: Call, weights: Weights, cell: CellSteps, step: int, upstream: Any, to_cell: Any
 ) -> tuple[list[Any], Any, Any]:
     """Return the gradients of one step: of what goes into its gates, of its state beside them, of its cell.
@@ -200,7 +200,7 @@ def _pulled_step(
     return [upstream * ((new > 0) if layers.mode == "rnn_relu" else 1 - new * new)], None, None
 
 
-def _pulled_cell(
+def _cell_vjp(
     call: Call, index: int, rows: Any, cell: CellSteps, g: Any, to_hidden: Any, to_cell: Any
 ) -> tuple[Any, list[Any], Any, Any]:
     """Return the gradients of one cell: of its input, its weights, its first state and cell.
@@ -212,7 +212,7 @@ def _pulled_cell(
     steps, batch = rows.shape[:2]
     hidden_weight = _matrix(weights.hidden)
     slopes: list[Any] = [None] * steps
-    pulled_outputs: list[Any] = [None] * steps
+    output_gradients: list[Any] = [None] * steps
     for step in reversed(cell.order):
         upstream = to_hidden if g is None else g[step] if to_hidden is None else to_hidden + g[step]
         if upstream is None:
@@ -223,8 +223,8 @@ def _pulled_cell(
             upstream = np.where(inside, upstream, 0.0)
             past_the_end = [None if to is None else np.where(inside, 0.0, to) for to in (to_hidden, to_cell)]
             to_cell = None if to_cell is None else np.where(inside, to_cell, 0.0)
-        pulled_outputs[step] = upstream
-        into_gates, to_state, to_cell = _pulled_step(call, weights, cell, step, upstream, to_cell)
+        output_gradients[step] = upstream
+        into_gates, to_state, to_cell = _step_vjp(call, weights, cell, step, upstream, to_cell)
         slopes[step] = into_gates[0] if len(into_gates) == 1 else np.concatenate(into_gates, axis=1)
         to_hidden = np.matmul(slopes[step][:, size:] if is_gru else slopes[step], hidden_weight)
         for more in (to_state, *past_the_end[:1]):
@@ -242,9 +242,9 @@ def _pulled_cell(
     parts = [np.matmul(np.transpose(input_slopes), inputs)]
     parts.append(_hidden_gradient(call, cell, into_gates[:, size:] if is_gru else into_gates))
     if weights.projection is not None:
-        left = [gates[3] * extra for gates, extra in zip(cell.gates, cell.extra, strict=True)]
-        upstreams = _matrix(_stacked(call, pulled_outputs, layers.results))
-        parts.append(np.matmul(np.transpose(upstreams), _matrix(_stacked(call, left, size))))
+        unprojected = [gates[3] * extra for gates, extra in zip(cell.gates, cell.extra, strict=True)]
+        upstreams = _matrix(_stacked(call, output_gradients, layers.results))
+        parts.append(np.matmul(np.transpose(upstreams), _matrix(_stacked(call, unprojected, size))))
     to_rows = np.reshape(np.matmul(input_slopes, _matrix(weights.input)), rows.shape)
     return to_rows, [*parts, *biases], to_hidden, to_cell
 
@@ -265,7 +265,7 @@ def pulled(call: Call, forward: Forward, g: Any, of_state: Any, of_cell: Any) ->
         for direction in range(layers.directions):
             index = layer * layers.directions + direction
             columns = slice(direction * layers.results, (direction + 1) * layers.results)
-            to_input, weights[index], states[index], first_cells[index] = _pulled_cell(
+            to_input, weights[index], states[index], first_cells[index] = _cell_vjp(
                 call, index, forward.inputs[layer], forward.cells[layer][direction],
                 None if g is None else g[:, :, columns],
                 None if of_state is None else of_state[index],

@@ -29,7 +29,7 @@ def identity_attach_kl_sparse_reg(
     momentum: float = 0.9,
     training: bool | None = None,
 ) -> Any:
-    """Return the data; to its gradient that of a penalty is added, which wants activations to be sparse.
+    """Return the data; the gradient of a penalty on dense activations is added to its gradient.
 
     The penalty is the divergence of a unit's mean activation from a target, as of two coins: with target ρ and mean m
     its gradient is penalty · ((1 - ρ) / (1 - m) - ρ / m) (Ng, "Sparse autoencoder", 2011).

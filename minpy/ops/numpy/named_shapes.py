@@ -206,8 +206,8 @@ def npi_delete(
     """Return an array without some of its rows, or columns, or elements."""
     where = obj.astype(np.int64) if obj is not None else int_ind if int_ind is not None else slice(start, stop, step)
     length = np.size(arr) if axis is None else np.shape(arr)[axis]
-    kept = np.delete(np.arange(length), where)
-    return np.take(np.ravel(arr) if axis is None else arr, kept, axis=0 if axis is None else axis)
+    kept_positions = np.delete(np.arange(length), where)
+    return np.take(np.ravel(arr) if axis is None else arr, kept_positions, axis=0 if axis is None else axis)
 
 
 def _inserted(arr: Any, values: Any, where: Any, axis: int | None) -> Any:
@@ -218,9 +218,9 @@ def _inserted(arr: Any, values: Any, where: Any, axis: int | None) -> Any:
     count, length = np.size(arr), np.shape(arr)[axis]
     numbers = np.reshape(np.arange(count), np.shape(arr))
     new_numbers = np.reshape(np.arange(np.size(values)), np.shape(values)) + count
-    taken = np.insert(numbers, where, new_numbers, axis=axis)
-    assert np.shape(taken)[axis] >= length
-    return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), taken)
+    sources = np.insert(numbers, where, new_numbers, axis=axis)
+    assert np.shape(sources)[axis] >= length
+    return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), sources)
 
 
 @named("_npi_insert_scalar", dtype=_FIRST, optional_inputs={"values": lambda attributes: attributes.get("val") is None})

@@ -23,9 +23,9 @@ from minpy.ops.registry import OPERATORS, find_operator
 
 __all__ = ["MultiUpdate"]
 
-_SINGLE = np.dtype("float32")
+_FLOAT32 = np.dtype("float32")
 # What docstrings say of the inputs that follow those of the weights.
-_LAST = {
+_SHARED = {
     (): "",
     ("lrs", "wds"): "; then `lrs` and `wds`, arrays with a value for each weight",
     ("rescale_grad",): "; then `rescale_grad`, which is of shape (1,)",
@@ -83,7 +83,9 @@ class MultiUpdate(Operator):
             parameters.append(own)
         parameters.append(inspect.Parameter(self.count, inspect.Parameter.KEYWORD_ONLY, annotation="int", default=1))
         with_signature(definition, ("*data",), parameters, single.__module__)
-        arrays = f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{_LAST[tuple(shared)]}."
+        arrays = (
+            f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{_SHARED[tuple(shared)]}."
+        )
         if single.auxiliary:
             arrays += f"\n    Changed in place: {' and '.join(f'`{state}`' for state in single.auxiliary)}."
         describe_update(definition, text, arrays)
@@ -213,8 +215,8 @@ class MultiUpdate(Operator):
         filled: list[Any] = []
         results: list[Any] = []
         for index, output in enumerate(outputs):
-            own, result = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
-            filled += own
+            input_types, result = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
+            filled += input_types
             results += result
-        last = inputs[len(filled) :]
-        return filled + [_SINGLE if dtype is None else dtype for dtype in last], results
+        shared = inputs[len(filled) :]
+        return filled + [_FLOAT32 if dtype is None else dtype for dtype in shared], results

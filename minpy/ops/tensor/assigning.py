@@ -137,11 +137,11 @@ def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, sha
     >>> nd._internal._scatter_set_nd(x, nd.array([7, 8]), positions, shape=(3,)).asnumpy()
     array([8., 2., 7.], dtype=float32)
     """
-    key = _places(lhs, rhs, indices, shape)
+    key = _key_of_positions(lhs, rhs, indices, shape)
     return assign.definition(lhs, rhs.astype(lhs.dtype, copy=False), key=key)
 
 
-def _places(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
+def _key_of_positions(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.shape(lhs) != shape:
         raise ShapeError(f"_scatter_set_nd: lhs has shape {np.shape(lhs)}; expected {shape}, which is `shape`.")
@@ -156,19 +156,19 @@ def _places(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
 
 @scatter_set_nd.def_grad(argnum=0)
 def _scatter_set_lhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, shape: Any) -> Any:
-    key = _places(lhs, rhs, indices, shape)
+    key = _key_of_positions(lhs, rhs, indices, shape)
     return lambda g: assign(g, np.zeros((), g.dtype), key=key)
 
 
 @scatter_set_nd.def_grad(argnum=1)
 def _scatter_set_rhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, shape: Any) -> Any:
-    key = _places(lhs, rhs, indices, shape)
+    key = _key_of_positions(lhs, rhs, indices, shape)
     # Of values for one position only the last is seen.
     numbers = np.arange(int(np.prod(np.shape(indices)[1:]))).reshape(np.shape(indices)[1:])
-    owner = np.zeros(np.shape(lhs)[: np.shape(indices)[0]], numbers.dtype)
-    owner[key] = numbers
-    seen = (owner[key] == numbers).reshape(np.shape(numbers) + (1,) * (np.ndim(rhs) - np.ndim(numbers)))
-    return lambda g: index(g, key=key) * seen
+    last_writer = np.zeros(np.shape(lhs)[: np.shape(indices)[0]], numbers.dtype)
+    last_writer[key] = numbers
+    is_seen = (last_writer[key] == numbers).reshape(np.shape(numbers) + (1,) * (np.ndim(rhs) - np.ndim(numbers)))
+    return lambda g: index(g, key=key) * is_seen
 
 
 @scatter_set_nd.def_infer_shape
@@ -208,17 +208,17 @@ def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np
             f"fill_element_0index: lhs has shape {lhs.shape}, mhs {mhs.shape}, rhs {rhs.shape}; expected (rows, "
             "columns), (rows,) and (rows,)."
         )
-    return np.where(_chosen(lhs, rhs), np.expand_dims(mhs, 1), lhs).astype(lhs.dtype, copy=False)
+    return np.where(_is_replaced(lhs, rhs), np.expand_dims(mhs, 1), lhs).astype(lhs.dtype, copy=False)
 
 
-def _chosen(lhs: Any, rhs: Any) -> Any:
+def _is_replaced(lhs: Any, rhs: Any) -> Any:
     """Return which elements of a matrix are replaced."""
     return np.equal(np.arange(np.shape(lhs)[1]), np.expand_dims(truncated(rhs), 1))
 
 
-fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_chosen(lhs, raw_of(rhs)), argnum=0)
+fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_is_replaced(lhs, raw_of(rhs)), argnum=0)
 fill_element_0index.def_grad(
-    lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _chosen(lhs, raw_of(rhs)), axis=1), argnum=1
+    lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _is_replaced(lhs, raw_of(rhs)), axis=1), argnum=1
 )
 
 

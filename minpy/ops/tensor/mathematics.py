@@ -20,8 +20,8 @@ __all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu
 
 def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str = "", name: str = "") -> Operator:
     name = name or ufunc.__name__
-    made: Operator = operator(ufunc, name=name, doc=unary_doc(name, sentence, example, result, notes))
-    return made
+    op: Operator = operator(ufunc, name=name, doc=unary_doc(name, sentence, example, result, notes))
+    return op
 
 
 def unary(forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = "") -> Any:

@@ -207,13 +207,13 @@ def prod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
 def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
     """Return, for each element, the product of the other elements along `axes`."""
     shape = np.shape(data)
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
-    order = (*kept, *axes)
+    kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
+    order = (*kept_axes, *axes)
     rows = np.reshape(
-        np.transpose(data, order), [*(shape[axis] for axis in kept), math.prod(shape[axis] for axis in axes)]
+        np.transpose(data, order), [*(shape[axis] for axis in kept_axes), math.prod(shape[axis] for axis in axes)]
     )
-    others = np.reshape(_product_of_others(rows), [shape[axis] for axis in order])
-    return np.transpose(others, np.argsort(order).tolist())
+    products = np.reshape(_product_of_others(rows), [shape[axis] for axis in order])
+    return np.transpose(products, np.argsort(order).tolist())
 
 
 def _product_of_others(rows: Any) -> Any:
@@ -227,10 +227,10 @@ def _product_of_others(rows: Any) -> Any:
     pairs = length // 2
     left, right = rows[..., 0 : 2 * pairs : 2], rows[..., 1 : 2 * pairs : 2]
     products, last = left * right, rows[..., 2 * pairs :]
-    others = _product_of_others(np.concatenate([products, last], axis=-1))
-    beside = others[..., :pairs]
+    halved = _product_of_others(np.concatenate([products, last], axis=-1))
+    beside = halved[..., :pairs]
     beside_pairs = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*outer, 2 * pairs))
-    return np.concatenate([beside_pairs, others[..., pairs:]], axis=-1)
+    return np.concatenate([beside_pairs, halved[..., pairs:]], axis=-1)
 
 
 def raw_product_of_others(data: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -271,8 +271,8 @@ def _nanprod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclud
 
     def gradient(g: Any) -> Any:
         number = data == data
-        others = product_of_others(np.where(number, data, 1), axes)
-        return np.where(number, others * _with_axes(g, data, axis, keepdims, exclude), 0)
+        products = product_of_others(np.where(number, data, 1), axes)
+        return np.where(number, products * _with_axes(g, data, axis, keepdims, exclude), 0)
 
     return gradient
 
@@ -488,8 +488,8 @@ def _reduced_shapes(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool, exc
     if data is None:
         return inputs, outputs if axis is not None or keepdims else [(1,)] * len(outputs)
     axes = range(len(data)) if axis is None else resolve_axes("reduction", axis, data, exclude)
-    kept = [1 if number in axes else length for number, length in enumerate(data) if keepdims or number not in axes]
-    return inputs, [tuple(kept) or (1,)] * len(outputs)
+    lengths = [1 if number in axes else length for number, length in enumerate(data) if keepdims or number not in axes]
+    return inputs, [tuple(lengths) or (1,)] * len(outputs)
 
 
 def _shapes_without_exclude(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool) -> Any:
