@@ -56,17 +56,17 @@ def _product_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
 
 
 def _tensordot(ans: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
-    first, second = _product_axes(a, b, axes)
-    free_a = [axis for axis in range(np.ndim(a)) if axis not in first]
-    free_b = [axis for axis in range(np.ndim(b)) if axis not in second]
+    axes_a, axes_b = _product_axes(a, b, axes)
+    free_a = [axis for axis in range(np.ndim(a)) if axis not in axes_a]
+    free_b = [axis for axis in range(np.ndim(b)) if axis not in axes_b]
     count = len(free_a)
     # The axes of each gradient: the free ones, and those that were summed over, in the order of the other array.
-    ordered = sorted(range(len(first)), key=second.__getitem__)
+    ordered = sorted(range(len(axes_a)), key=axes_b.__getitem__)
     part_a = np.tensordot(g, b, (list(range(count, count + len(free_b))), free_b))
-    order_a = free_a + [first[position] for position in ordered]
-    ordered = sorted(range(len(second)), key=first.__getitem__)
+    order_a = free_a + [axes_a[position] for position in ordered]
+    ordered = sorted(range(len(axes_b)), key=axes_a.__getitem__)
     part_b = np.tensordot(a, g, (free_a, list(range(count))))
-    order_b = [second[position] for position in ordered] + free_b
+    order_b = [axes_b[position] for position in ordered] + free_b
     return [
         np.transpose(part, [order.index(axis) for axis in range(len(order))])
         for part, order in ((part_a, order_a), (part_b, order_b))
@@ -135,8 +135,8 @@ def _polyval(ans: Any, g: Any, p: Any, x: Any) -> Any:
     if not isinstance(p, (list, tuple)):
         of_p = [np.stack([np.sum(g * x**power) for power in range(count)[::-1]])]
     slope: Any = 0
-    for place in range(count - 1):
-        slope = slope * x + p[place] * (count - 1 - place)
+    for position in range(count - 1):
+        slope = slope * x + p[position] * (count - 1 - position)
     return [*of_p, g * slope]
 
 

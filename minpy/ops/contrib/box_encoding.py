@@ -191,8 +191,8 @@ def moves_between(anchors: Sequence[Any], boxes: Sequence[Any]) -> list[Any]:
 def moved_corners(anchors: Sequence[Any], moves: Sequence[Any]) -> list[Any]:
     """Return the corners of anchors, given by their centers, that were moved and scaled."""
     x, y = (moves[axis] * anchors[2 + axis] + anchors[axis] for axis in range(2))
-    width, height = (np.exp(moves[2 + axis]) * anchors[2 + axis] * 0.5 for axis in range(2))
-    return [x - width, y - height, x + width, y + height]
+    half_width, half_height = (np.exp(moves[2 + axis]) * anchors[2 + axis] * 0.5 for axis in range(2))
+    return [x - half_width, y - half_height, x + half_width, y + half_height]
 
 
 def _check_encoded(samples: Any, matches: Any, anchors: Any, refs: Any, means: Any, stds: Any) -> None:

@@ -174,8 +174,8 @@ def _likelihood_gradients(
         return _likelihood(lda, alpha, beta, state, lags, marks, valid_length, max_time)[0]
 
     def gradient(g: Any) -> Any:
-        _, pull = recorded_run.vjp(likelihood, (lda, alpha, beta, lags, max_time), range(5))
-        return tuple(pull(g[0]))
+        _, pullback = recorded_run.vjp(likelihood, (lda, alpha, beta, lags, max_time), range(5))
+        return tuple(pullback(g[0]))
 
     return gradient
 

@@ -228,9 +228,11 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 def _count_objects(objects: np.ndarray) -> np.ndarray:
     """Return how many rows come before the first of class -1, which must be -1 throughout."""
-    ends = objects[..., 0] == -1
-    counts: np.ndarray = np.where(ends.any(1), ends.argmax(1), ends.shape[1]) if ends.size else np.zeros(len(ends), int)
-    batch = np.flatnonzero(counts < ends.shape[1])
+    is_end = objects[..., 0] == -1
+    counts: np.ndarray = (
+        np.where(is_end.any(1), is_end.argmax(1), is_end.shape[1]) if is_end.size else np.zeros(len(is_end), int)
+    )
+    batch = np.flatnonzero(counts < is_end.shape[1])
     last = objects[batch, counts[batch]]
     wrong = np.flatnonzero((np.abs(last + 1) > 0.5).any(1))
     if len(wrong):
@@ -256,15 +258,15 @@ def _best_overlaps(
     anchors, dtype = len(corners[0]), objects.dtype
     areas = box_areas(corners)
     best, match = np.full((batch, anchors), -1, dtype), np.full((batch, anchors), -1)
-    peak, place = np.full((batch, most), -np.inf, dtype), np.zeros((batch, most), np.intp)
+    largest, first_anchor = np.full((batch, most), -np.inf, dtype), np.zeros((batch, most), np.intp)
     if not anchors:
-        return best, match, (peak, place)
+        return best, match, (largest, first_anchor)
     for row in range(counts.max(initial=0)):
         items = np.flatnonzero(counts > row)
         overlaps = _object_overlaps(corners, areas, objects[items, row])
         first = overlaps.argmax(1)
-        place[items, row] = first
-        peak[items, row] = overlaps[np.arange(len(items)), first]
+        first_anchor[items, row] = first
+        largest[items, row] = overlaps[np.arange(len(items)), first]
         if len(items) == batch:
             better = overlaps > best
             np.copyto(match, row, where=better)
@@ -273,7 +275,7 @@ def _best_overlaps(
             better = overlaps > best[items]
             match[items] = np.where(better, row, match[items])
             best[items] = np.maximum(best[items], overlaps)
-    return best, match, (peak, place)
+    return best, match, (largest, first_anchor)
 
 
 def _match_objects(

@@ -90,24 +90,24 @@ def _hue_rotated(image: Any, turns: Any) -> tuple[Any, ...]:
     spread = high - low
     first = image.argmax(2)[..., None]
     after, before = (np.take_along_axis(image, (first + step) % 3, 2) for step in (1, 2))
-    moved = np.divide(after - before, spread, out=np.zeros_like(spread), where=spread > 0)
-    place = np.mod(2 * first + moved + 6 * turns - 2 * np.arange(3), 6)
-    height = np.clip(np.abs(place - 3) - 1, 0, 1)
-    slope = np.where((place > 1) & (place < 2), -1, np.where((place > 4) & (place < 5), 1, 0))
-    return (low + spread * height).astype(image.dtype, copy=False), first, moved, height, slope, spread
+    offset = np.divide(after - before, spread, out=np.zeros_like(spread), where=spread > 0)
+    phase = np.mod(2 * first + offset + 6 * turns - 2 * np.arange(3), 6)
+    height = np.clip(np.abs(phase - 3) - 1, 0, 1)
+    slope = np.where((phase > 1) & (phase < 2), -1, np.where((phase > 4) & (phase < 5), 1, 0))
+    return (low + spread * height).astype(image.dtype, copy=False), first, offset, height, slope, spread
 
 
 def _hue_adjoint(image: Any, turns: Any, g: Any) -> Any:
     if np.shape(image)[2] == 1:
         return g
-    _, first, moved, height, slope, spread = _hue_rotated(image, turns)
+    _, first, offset, height, slope, spread = _hue_rotated(image, turns)
     channels = np.arange(3)
     largest = (channels == first).astype(image.dtype)
     smallest = (channels == image.argmin(2)[..., None]).astype(image.dtype)
-    sideways = (channels == (first + 1) % 3) * 1.0 - (channels == (first + 2) % 3) * 1.0
+    neighbours = (channels == (first + 1) % 3) * 1.0 - (channels == (first + 2) % 3) * 1.0
     # Where channel i goes when j changes, (height, width, i, j): the pixel's ends and its place all move.
-    steep = (height - slope * moved)[..., None]
-    matrix = smallest[:, :, None] + steep * (largest - smallest)[:, :, None] + slope[..., None] * sideways[:, :, None]
+    steep = (height - slope * offset)[..., None]
+    matrix = smallest[:, :, None] + steep * (largest - smallest)[:, :, None] + slope[..., None] * neighbours[:, :, None]
     matrix = np.where(spread[..., None] > 0, matrix, np.eye(3)).astype(image.dtype)
     return np.squeeze(np.expand_dims(g, 2) @ matrix, 2)
 

@@ -1,6 +1,6 @@
 """Boxes on raw arrays: overlaps, greedy suppression of what overlaps, and greedy matching of pairs by their scores.
 
-Corners are (x1, y1, x2, y2). What is computed for many pairs stands in four arrays, one a coordinate, so that each is
+Corners are (x1, y1, x2, y2). Boxes of which many pairs are compared are four arrays, one a coordinate, so that each is
 contiguous. Pairs are computed block by block, in memory that stays in the processor's caches.
 """
 

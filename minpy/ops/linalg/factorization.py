@@ -62,8 +62,8 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
            [0.5, 2. ]], dtype=float32)
     """
     require_factorable("linalg.potrf", "A", A)
-    trouble = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
-    factor: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), trouble)
+    problem = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
+    factor: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), problem)
     return factor if lower else transposed(factor)
 
 
@@ -114,8 +114,8 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """
     require_factorable("linalg.potri", "A", A)
     factor = triangle(A if lower else transposed(A))
-    trouble = "is singular: it has a zero on its diagonal, and is no Cholesky factor."
-    inverse = solved_each("linalg.potri", "A", _inverse_triangle, factor, trouble)
+    problem = "is singular: it has a zero on its diagonal, and is no Cholesky factor."
+    inverse = solved_each("linalg.potri", "A", _inverse_triangle, factor, problem)
     return np.matmul(transposed(inverse), inverse)
 
 

@@ -76,11 +76,11 @@ def _define(name: str, names: tuple[str, ...], partials: Partials | None, batche
         slopes = partials(ans, **values)
         array_parameters = [name for name in names if attributes.get(name) is None]
 
-        def pull(g: Any) -> tuple[Any, ...]:
+        def pullback(g: Any) -> tuple[Any, ...]:
             gradients = [sum_to(g * slopes[name], np.shape(values[name])) for name in array_parameters]
             return (*gradients, *[None] * (len(inputs) - len(gradients)))
 
-        return pull
+        return pullback
 
 
 def _location_scale_partials(ans: Any, loc: Any, scale: Any) -> Mapping[str, Any]:

@@ -68,8 +68,8 @@ class MultiUpdate(Operator):
         shared: Sequence[str] = (),
     ) -> None:
         def definition(*data: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
-            groups, each = self.split(data, {**self.defaults, **attributes})
-            return tuple(single.definition(*group, **own) for group, own in zip(groups, each, strict=True))
+            groups, weight_attributes = self.split(data, {**self.defaults, **attributes})
+            return tuple(single.definition(*group, **own) for group, own in zip(groups, weight_attributes, strict=True))
 
         names = attributes.split()
         self.single, self.lists, self.shared, self.count = single, dict(rates), tuple(shared), names[-1]
@@ -108,7 +108,7 @@ class MultiUpdate(Operator):
             return super().__call__(*inputs, **attributes, name=name, out=out)
         raws = [value._data if isinstance(value, Array) else value for value in inputs]
         attributes = {**self.defaults, **attributes}
-        groups, each = self.split(raws, attributes)
+        groups, weight_attributes = self.split(raws, attributes)
         if out is None:
             try:
                 results = [self.single.empty_result(group) for group in groups]
@@ -122,7 +122,7 @@ class MultiUpdate(Operator):
                     "array for each weight."
                 )
             results = [self.single.receiver(target, group[0]) for target, group in zip(outs, groups, strict=True)]
-        self._run(results, groups, each)
+        self._run(results, groups, weight_attributes)
         if out is not None:
             return out
         weights = results if like is None else [like._like(result) for result in results]
@@ -163,18 +163,20 @@ class MultiUpdate(Operator):
             except MXNetError as error:
                 raise type(error)(f"{name}: weight {position} of {number}: {error}") from None
         common = {key: value for key, value in attributes.items() if key not in self.lists and key != self.count}
-        each = [{**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)]
-        return groups, each
+        weight_attributes = [
+            {**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)
+        ]
+        return groups, weight_attributes
 
     def _compute(self, *raws: Any, **attributes: Any) -> Any:
-        groups, each = self.split(raws, attributes)
+        groups, weight_attributes = self.split(raws, attributes)
         results = tuple(self.single.empty_result(group) for group in groups)
-        self._run(results, groups, each)
+        self._run(results, groups, weight_attributes)
         return results
 
-    def _run(self, results: Sequence[Any], groups: list[list[Any]], each: list[dict[str, Any]]) -> None:
+    def _run(self, results: Sequence[Any], groups: list[list[Any]], weight_attributes: list[dict[str, Any]]) -> None:
         try:
-            for result, group, attributes in zip(results, groups, each, strict=True):
+            for result, group, attributes in zip(results, groups, weight_attributes, strict=True):
                 self.single.run(result, group, attributes)
         except MXNetError as error:
             raise named(error, self.__name__, whole=True) from error.__cause__

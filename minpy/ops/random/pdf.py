@@ -179,9 +179,9 @@ def _rule(derivative: Callable[..., Any], aligned: Callable[..., Any], vectors: 
             if is_log:
                 return g * derivative(*values)
             # Where a density is 0, the derivative of its logarithm may be infinite: it is taken somewhere else.
-            none = density == 0
-            part = derivative(*(np.where(none, 0.5, value) for value in values))
-            return g * np.where(none, 0, density * part)
+            is_zero = density == 0
+            part = derivative(*(np.where(is_zero, 0.5, value) for value in values))
+            return g * np.where(is_zero, 0, density * part)
 
         return gradient
 

@@ -70,9 +70,13 @@ def _slice_assign_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, begin: Any, end:
 
 @slice_assign.def_infer_shape
 def _slice_assign_shapes(inputs: Any, outputs: Any, *, begin: Any, end: Any, step: Any) -> Any:
-    whole = merge_shapes(inputs[0], outputs[0])
-    part = inputs[1] if whole is None else merge_shapes(inputs[1], slice_shape(whole, begin=begin, end=end, step=step))
-    return [whole, part], [whole]
+    data_shape = merge_shapes(inputs[0], outputs[0])
+    part = (
+        inputs[1]
+        if data_shape is None
+        else merge_shapes(inputs[1], slice_shape(data_shape, begin=begin, end=end, step=step))
+    )
+    return [data_shape, part], [data_shape]
 
 
 @operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",), shapes=same_shape, dtypes=dtype_of(0))
@@ -173,11 +177,11 @@ def _scatter_set_rhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, sha
 
 @scatter_set_nd.def_infer_shape
 def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
-    whole = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
+    data_shape = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
     rhs, indices = inputs[1:]
-    if indices is not None and whole is not None and indices[0] > 0:
-        rhs = merge_shapes(rhs, (*indices[1:], *whole[indices[0] :]))
-    return [whole, rhs, indices], [whole]
+    if indices is not None and data_shape is not None and indices[0] > 0:
+        rhs = merge_shapes(rhs, (*indices[1:], *data_shape[indices[0] :]))
+    return [data_shape, rhs, indices], [data_shape]
 
 
 @operator(name="fill_element_0index", zero=(2,), dtypes=with_followers)
@@ -224,11 +228,11 @@ fill_element_0index.def_grad(
 
 @fill_element_0index.def_infer_shape
 def _fill_shapes(inputs: Any, outputs: Any) -> Any:
-    [whole], _ = same_shape([merge_shapes(inputs[0], outputs[0])], [])
+    [data_shape], _ = same_shape([merge_shapes(inputs[0], outputs[0])], [])
     vector = merge_shapes(inputs[1], inputs[2])
-    if whole is not None:
-        vector = merge_shapes(vector, whole[:1])
-    return [whole, vector, vector], [whole]
+    if data_shape is not None:
+        vector = merge_shapes(vector, data_shape[:1])
+    return [data_shape, vector, vector], [data_shape]
 
 
 for _operator in (slice_assign, slice_assign_scalar, scatter_set_nd, fill_element_0index):

@@ -228,9 +228,11 @@ def _product_of_others(rows: Any) -> Any:
     left, right = rows[..., 0 : 2 * pairs : 2], rows[..., 1 : 2 * pairs : 2]
     products, last = left * right, rows[..., 2 * pairs :]
     halved = _product_of_others(np.concatenate([products, last], axis=-1))
-    beside = halved[..., :pairs]
-    beside_pairs = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*outer, 2 * pairs))
-    return np.concatenate([beside_pairs, halved[..., pairs:]], axis=-1)
+    partner_products = halved[..., :pairs]
+    pair_products = np.reshape(
+        np.stack([partner_products * right, partner_products * left], axis=-1), (*outer, 2 * pairs)
+    )
+    return np.concatenate([pair_products, halved[..., pairs:]], axis=-1)
 
 
 def raw_product_of_others(data: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
