@@ -82,7 +82,7 @@ class UnaryUfunc(Operator):
 
 
 def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> numpy.ndarray:
-    """Return what NDArrays have as the answer, where NumPy's is of another dtype than the argument."""
+    """Return the result of NDArrays, where NumPy's is of another dtype than the argument."""
     if raw.dtype.kind not in "iub":
         return data.astype(raw.dtype, copy=False)
     if data.dtype.kind != "f":

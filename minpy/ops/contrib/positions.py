@@ -1,4 +1,4 @@
-"""Operators on trial that count positions, or take and put rows: arange_like, index_array, index_copy, boolean_mask."""
+"""Operators that count positions, or take and put rows: arange_like, index_array, index_copy, boolean_mask."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def index_array(data: np.ndarray, *, axes: tuple[int, ...] | None = None) -> np.
     """
     chosen = _numbered_axes(axes, data.ndim)
     result = np.empty((*data.shape, len(chosen)), np.int64)
-    for place, axis in enumerate(chosen):
-        result[..., place] = np.arange(data.shape[axis]).reshape((-1,) + (1,) * (data.ndim - axis - 1))
+    for position, axis in enumerate(chosen):
+        result[..., position] = np.arange(data.shape[axis]).reshape((-1,) + (1,) * (data.ndim - axis - 1))
     return result
 
 

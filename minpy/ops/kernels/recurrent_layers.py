@@ -5,7 +5,7 @@ weights are one each, after it. Only the product with the state is left inside. 
 on gates that lie one after the other: (gates, time, batch, size). A sigmoid is (1 + tanh(x / 2)) / 2, so that one
 `tanh` serves all gates of a step; the halves are in the weights.
 
-What the forward pass leaves in `reserve` is what the way back reads: the gates, the cells, the layers' outputs.
+The forward pass saves in `reserve` what the backward pass reads: the gates, the cells, the layers' outputs.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _kernel_factors(dtype: np.dtype, last: int = 1) -> np.ndarray:
 
 
 def _split(data: np.ndarray, tiles: Ints, pad: Ints) -> np.ndarray:
-    """Return padded data, its even and odd columns apart: of shape (channels, height, 2, width / 2, batch)."""
+    """Return padded data with its even and odd columns split: of shape (channels, height, 2, width / 2, batch)."""
     channels, height, width, batch = data.shape
     result = np.zeros((channels, 2 * tiles[0] + 2, 2, tiles[1] + 1, batch), data.dtype)
     for odd in range(2):

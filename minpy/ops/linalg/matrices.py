@@ -34,7 +34,7 @@ def transposed(array: Any) -> Any:
 
 
 def triangle(array: Any, lower: bool = True) -> Any:
-    """Return the lower or the upper triangles of matrices, with zeros in place of the rest, whatever stands there."""
+    """Return the lower or the upper triangles of matrices, with zeros in place of all other elements."""
     rows, columns = np.shape(array)[-2:]
     below = np.tri(rows, columns, 0 if lower else -1, dtype=np.bool_)
     return np.where(below if lower else ~below, array, 0)

@@ -40,10 +40,10 @@ _RAISES = """
 
     {examples}
     """
-_FACTS: dict[str, Any] = {"zero": (1,), "dtypes": dtype_of(0), "category": "activation"}
+_OPTIONS: dict[str, Any] = {"zero": (1,), "dtypes": dtype_of(0), "category": "activation"}
 
 
-@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax}, **_FACTS)
+@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax}, **_OPTIONS)
 @documented(masked=_MASKED, raises=_RAISES)
 def masked_softmax(
     data: np.ndarray,
@@ -88,7 +88,7 @@ def _masked_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, tempe
     return lambda g: divided(softmax_pulled(ans, g, axis), temperature)
 
 
-@operator(name="_npx_masked_log_softmax", **_FACTS)
+@operator(name="_npx_masked_log_softmax", **_OPTIONS)
 @documented(masked=_MASKED, raises=_RAISES)
 def masked_log_softmax(
     data: np.ndarray,

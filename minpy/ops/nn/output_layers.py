@@ -141,7 +141,7 @@ def make_loss(
     valid_thresh: float = 0.0,
     normalization: Literal["null", "batch", "valid"] = "null",
 ) -> np.ndarray:
-    """Return the data as a loss: its gradient is a constant, whatever comes from above.
+    """Return the data as a loss: its gradient is a constant, whatever the upstream gradient is.
 
     {data_parameter}
         Of shape (batch, ...).
@@ -184,7 +184,7 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
 
 @operator(name="make_loss", outputs=("loss",), shapes=same_shape, category="loss", starts_gradients=True)
 def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
-    """Return the data as a loss: its gradient is 1, whatever comes from above.
+    """Return the data as a loss: its gradient is 1, whatever the upstream gradient is.
 
     {data_parameter}
 

@@ -161,7 +161,7 @@ def rnn(
     masks = _masks(call, p if training else 0.0)
     result, last, last_cell, reserve = _computed(call, masks)
     seen = [result, last] if last_cell is None else [result, last, last_cell]
-    return (*(value.astype(data.dtype, copy=False) for value in seen), masks, reserve)  # the last two: for the way back
+    return (*(value.astype(data.dtype, copy=False) for value in seen), masks, reserve)  # the last two: for the gradient
 
 
 def _layers(

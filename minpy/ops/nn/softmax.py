@@ -60,7 +60,7 @@ def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None)
 
 
 def softmax_pulled(ans: Any, g: Any, axis: int) -> Any:
-    """Return the gradient of the data of a softmax, from its answer and the gradient of that."""
+    """Return the gradient of the data of a softmax, from its result and the gradient of that."""
     part = ans * g
     return part - ans * sum_over(part, axis=axis, keepdims=True)
 

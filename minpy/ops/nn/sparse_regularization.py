@@ -1,4 +1,4 @@
-"""`IdentityAttachKLSparseReg`: activations that are pushed towards being sparse, on the way back only."""
+"""`IdentityAttachKLSparseReg`: activations that are pushed towards being sparse, in the backward pass only."""
 
 from __future__ import annotations
 

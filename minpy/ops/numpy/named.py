@@ -50,7 +50,7 @@ def named(
     dtype : str or callable, optional
         Which dtypes the outputs have: that of the inputs, as NumPy promotes them (None); a dtype; 'attribute': what the
         attribute `dtype` says, or that of the inputs; 'float': that of the inputs, or float64 for integers; 'computed':
-        what the definition answers on one element; or a function of the inputs' dtypes and the attributes that returns
+        what the definition returns for one element; or a function of the inputs' dtypes and the attributes that returns
         one, or a list.
     shape : callable, optional
         The rule that infers shapes. Without one, the definition is traced, or runs on ones.

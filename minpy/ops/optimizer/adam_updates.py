@@ -1,4 +1,4 @@
-"""Adam, and AdamW, whose weight decay is apart from the gradient."""
+"""Adam, and AdamW, whose weight decay is separate from the gradient."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class Update(Operator):
     def change(self, inputs: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into the first input, and move the states: a call with `out=` in fewer steps.
 
-        `inputs` are `Array`s, and `attributes` all that the step is told, as the numbers that it computes with.
+        `inputs` are `Array`s, and `attributes` all attributes of the step, as the numbers that it computes with.
         """
         weight = inputs[0]
         try:
