@@ -1,8 +1,8 @@
 """Operators of an array and a number, `_plus_scalar` and its kind: what symbols and their files hold for `x + 2`.
 
-As in MXNet, arrays of integers make the number an integer, unless the call has `is_int=False`, which
-gives float64. Booleans count as int64 beside an int, as in MXNet, and as float32 beside a float. NDArrays of integers and
-booleans are computed here too, so that `nd` and `sym` agree.
+As in MXNet, arrays of integers make the number an integer, unless the call has `is_int=False`: that gives float64.
+Booleans count as int64 beside an int, as in MXNet, and as float32 beside a float. NDArrays of integers and booleans are
+computed here too, so that `nd` and `sym` agree.
 """
 
 from __future__ import annotations
