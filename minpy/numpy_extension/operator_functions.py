@@ -35,7 +35,7 @@ def function_of(name: str, kind: str, module: str = "minpy.numpy_extension") -> 
 
 
 def _as_integers(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return arguments for which operators of MXNet answer in the dtype of integers, as they do in graphs."""
+    """Return arguments for which MXNet's operators keep integer dtypes, as they do in graphs."""
     arrays = [argument for argument in arguments if isinstance(argument, Array)]
     if any(type(argument) is not ndarray or argument._data.dtype.kind not in "iub" for argument in arrays):
         return arguments

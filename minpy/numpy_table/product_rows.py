@@ -21,7 +21,7 @@ ROWS = [
     *alike("call", "cross linalg.cross", captured=2, gradient="multiplying"),
     Row("trace", "call", scalar=True, differs="biu", gradient="rearranging", method=True),
     Row("linalg.trace", "call", gradient="rearranging"),
-    # Of matrices; the samples of their answers have inverses.
+    # Of matrices; sample inputs are invertible.
     Row("linalg.norm", "call", scalar=True, differs="c", sample="regular", gradient="reduced_axes"),
     *alike("call", "linalg.matrix_norm linalg.vector_norm", sample="regular"),
     *alike("call", "linalg.cholesky linalg.eigvalsh linalg.pinv linalg.svdvals", sample="regular"),

@@ -1,4 +1,4 @@
-"""The rows of functions along axes whose answer has fewer elements, or as many: reductions and accumulations."""
+"""The rows of functions along axes whose result has fewer elements, or as many: reductions and accumulations."""
 
 from __future__ import annotations
 

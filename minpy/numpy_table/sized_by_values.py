@@ -1,4 +1,4 @@
-"""The rows of functions whose answer is as long as only a run of them tells: joined, sorted, taken, transformed."""
+"""The rows of functions whose result shapes only a run of them tells: joining, sorting, taking, transforming."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def function_named(name: str) -> Any:
     """
     module, _, plain = name.rpartition(".")
     place: Any = numpy if not module else getattr(numpy, module, None)
-    # What NumPy has given up is no attribute of its module: it is made, with a warning, when it is asked for.
+    # A deprecated name is no entry of the module: NumPy's `__getattr__` makes it, with a warning.
     return getattr(place, "__dict__", {}).get(plain)
 
 

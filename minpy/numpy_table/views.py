@@ -1,4 +1,4 @@
-"""The rows of functions that arrange what they are given anew: their answers may lie in the memory of their arrays."""
+"""The rows of functions that rearrange their arguments: results may share the memory of the arguments."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ def several_axes(name: str, axes: int | Iterable[int], ndim: int) -> tuple[int, 
     ShapeError
         If one does not exist, or is given twice.
     """
-    given = tuple(axes) if isinstance(axes, Iterable) else (axes,)
-    positions = tuple(one_axis(name, axis, ndim) for axis in given)
+    numbers = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    positions = tuple(one_axis(name, axis, ndim) for axis in numbers)
     if len(set(positions)) != len(positions):
-        raise ShapeError(f"{name}: axes {given} name one axis twice, of an array with {ndim}.")
+        raise ShapeError(f"{name}: axes {numbers} name one axis twice, of an array with {ndim}.")
     return positions

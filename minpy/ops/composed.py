@@ -25,7 +25,7 @@ class Composed(Operator):
         return True
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return what gradients read: all arguments, not the answer."""
+        """Return what gradients read: all arguments, not the result."""
         return None, False
 
     def plan(self) -> Plan:

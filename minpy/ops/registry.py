@@ -40,13 +40,13 @@ __all__ = [
 
 
 def _defined(name: str) -> Operator:
-    """Import the module that defines an operator, and return the operator, which has entered itself."""
+    """Import the module that defines an operator, which registers it, and return the operator."""
     import_module(f"minpy.ops.{DEFINED_IN[name]}")
     return vars(dict)["__getitem__"](OPERATORS, name)
 
 
 class _Functions(dict[Any, Any]):
-    """By NumPy function, the operator that it is, whose module is imported when it is asked for; None if it is none."""
+    """Operators by NumPy function, each imported at its first look-up; None for functions without one."""
 
     def __missing__(self, function: Any) -> Any:
         module = IMPLEMENTED_IN.get(getattr(function, "__name__", ""))
@@ -63,9 +63,9 @@ class _Functions(dict[Any, Any]):
 
 # By MXNet's name, aliases included: what `nd.X` and `sym.X` offer. The module of each is imported at the first look-up.
 OPERATORS: LateTable[Operator] = LateTable(DEFINED_IN, _defined)
-# What the names of operators begin with that stand in modules of their own: `_linalg_det` is `nd.linalg.det`.
+# Prefixes of operators that are in namespaces of their own: `_linalg_det` is `nd.linalg.det`.
 PREFIXES = ("_contrib_", "_image_", "_linalg_")
-# By name, what only graphs of NumPy's functions have: made when the first of them is looked for.
+# By name, operators that only graphs of NumPy's functions have: defined when the first of them is looked up.
 LATE_OPERATORS: dict[str, Operator] = {}
 _LATE_PREFIXES = ("_np_", "_npi_", "_npx_", "minpy:np.")
 # By NumPy function: what `np.f(x)` means for an array that NumPy's protocols hand to us.
@@ -241,7 +241,7 @@ def known_operator(name: str) -> Operator | None:
 
 
 def names_under(prefix: str) -> dict[str, str]:
-    """Return the names of operators that begin with a prefix, by the rest of them."""
+    """Return the names of operators that begin with a prefix, by the names without it."""
     return {name.removeprefix(prefix): name for name in OPERATORS if name.startswith(prefix)}
 
 

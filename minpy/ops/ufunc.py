@@ -39,11 +39,11 @@ class UnaryUfunc(Operator):
             plan = self._plan = replace(plan, reads_arguments=frozenset((0,)))
         return plan
 
-    def __call__(self, value: Any = MISSING, /, *others: Any, **attributes: Any) -> Any:
+    def __call__(self, value: Any = MISSING, /, *inputs: Any, **attributes: Any) -> Any:
         if attributes and type(value) in PLAIN_CLASSES:
             attributes.pop("name", None)  # which only graphs have
-        if type(value) not in PLAIN_CLASSES or attributes or others:
-            arguments = others if value is MISSING else (value, *others)
+        if type(value) not in PLAIN_CLASSES or attributes or inputs:
+            arguments = inputs if value is MISSING else (value, *inputs)
             return dispatch.call(self, *arguments, **attributes)
         raw = value._data
         try:
@@ -82,7 +82,7 @@ class UnaryUfunc(Operator):
 
 
 def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> numpy.ndarray:
-    """Return what NDArrays have as the answer, where NumPy's is of another dtype than the argument."""
+    """Return the result of NDArrays, where NumPy's is of another dtype than the argument."""
     if raw.dtype.kind not in "iub":
         return data.astype(raw.dtype, copy=False)
     if data.dtype.kind != "f":

@@ -1,9 +1,9 @@
-"""Gradients of NumPy's functions that are no operators, as steps of graphs: the mathematics of the rows that say so.
+"""Gradients of NumPy's functions that are no operators, as steps of graphs, for the rows that name a module here.
 
-A rule, `rule(answer, gradient, *arguments, **keywords)`, returns the gradients of the first arguments, of arrays and
-numbers in lists each, in their order; None for those without one. Or None, for a call of which it knows nothing. It is
-written with NumPy's functions, and is captured as the rules of operators are. The modules are imported when the first
-gradient is asked for.
+A rule, `rule(result, gradient, *arguments, **keywords)`, returns the gradients of the first arguments in order, one for
+each array or number of a list; None for those without one. For a call that it does not cover it returns None. Rules are
+written with NumPy's functions, and are captured as those of operators are. A module is imported when the first gradient
+is computed.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import numpy as np
 __all__ = ["RULES"]
 
 
-def _cut(gradient: Any, arrays: Sequence[Any], axis: int, lengths: Sequence[int]) -> list[Any]:
-    """Return the parts of a gradient that so long pieces along an axis have, in the shapes of the arrays."""
+def _split_gradient(gradient: Any, arrays: Sequence[Any], axis: int, lengths: Sequence[int]) -> list[Any]:
+    """Return a gradient split into pieces of these lengths along an axis, in the shapes of the arrays."""
     ends = [0, *itertools.accumulate(lengths)]
     lead = (slice(None),) * (axis % gradient.ndim)
     return [
@@ -25,11 +25,11 @@ def _concatenate(ans: Any, g: Any, arrays: Any, axis: int | None = 0, **unused: 
     if not isinstance(arrays, (list, tuple)):
         return None
     lengths = [np.size(array) if axis is None else np.shape(array)[axis] for array in arrays]
-    return _cut(g, arrays, axis or 0, lengths)
+    return _split_gradient(g, arrays, axis or 0, lengths)
 
 
 def _stack(ans: Any, g: Any, arrays: Any, axis: int = 0, **unused: Any) -> Any:
-    return _cut(g, arrays, axis, [1] * len(arrays)) if isinstance(arrays, (list, tuple)) else None
+    return _split_gradient(g, arrays, axis, [1] * len(arrays)) if isinstance(arrays, (list, tuple)) else None
 
 
 def _stacked(axis: int) -> Callable[..., Any]:
@@ -38,7 +38,9 @@ def _stacked(axis: int) -> Callable[..., Any]:
     def rule(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
         if not isinstance(tup, (list, tuple)):
             return None
-        return _cut(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) > max(axis, 1) else 1 for array in tup])
+        return _split_gradient(
+            g, tup, axis, [np.shape(array)[axis] if np.ndim(array) > max(axis, 1) else 1 for array in tup]
+        )
 
     return rule
 
@@ -47,30 +49,30 @@ def _hstack(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
     axis = 1 if g.ndim > 1 else 0
-    return _cut(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) else 1 for array in tup])
+    return _split_gradient(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) else 1 for array in tup])
 
 
 def _append(ans: Any, g: Any, arr: Any, values: Any, axis: int | None = None) -> Any:
     arrays = (arr, values)
     if axis is not None:
-        return _cut(g, arrays, axis, [np.shape(array)[axis] for array in arrays])
-    return _cut(g, arrays, 0, [np.size(array) for array in arrays])
+        return _split_gradient(g, arrays, axis, [np.shape(array)[axis] for array in arrays])
+    return _split_gradient(g, arrays, 0, [np.size(array) for array in arrays])
 
 
 def _cotangents(g: Any) -> tuple[Any, ...]:
-    """Return the gradients of several results; of one it comes alone."""
+    """Return the gradients of all results as a tuple, also of a single one."""
     return g if isinstance(g, tuple) else (g,)
 
 
-def _split(ans: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def _joined_gradient(ans: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [np.concatenate(_cotangents(g), axis)]
 
 
 def _meshgrid(ans: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str = "xy", **unused: Any) -> Any:
     gradients = []
-    for place, (array, part) in enumerate(zip(xi, _cotangents(g), strict=True)):
-        own = 1 - place if indexing == "xy" and place < 2 and len(xi) > 1 else place
-        other_axes = tuple(axis for axis in range(len(xi)) if axis != own)
+    for position, (array, part) in enumerate(zip(xi, _cotangents(g), strict=True)):
+        own_axis = 1 - position if indexing == "xy" and position < 2 and len(xi) > 1 else position
+        other_axes = tuple(axis for axis in range(len(xi)) if axis != own_axis)
         gradients.append(np.reshape(np.sum(part, axis=other_axes) if other_axes else part, np.shape(array)))
     return gradients
 
@@ -80,8 +82,8 @@ def _cumulative(ans: Any, g: Any, x: Any, axis: int | None = None, **options: An
         g = g[(slice(None),) * ((axis or 0) % g.ndim) + (slice(1, None),)]
     if options:
         return None
-    along = 0 if axis is None else axis
-    return [np.reshape(np.flip(np.cumsum(np.flip(g, along), along), along), np.shape(x))]
+    summed_axis = 0 if axis is None else axis
+    return [np.reshape(np.flip(np.cumsum(np.flip(g, summed_axis), summed_axis), summed_axis), np.shape(x))]
 
 
 # By name: see `minpy.numpy_table.gradients`.
@@ -93,12 +95,12 @@ RULES: dict[str, Callable[..., Any]] = {
     "dstack": _stacked(2),
     "column_stack": _stacked(1),
     "append": _append,
-    "array_split": _split,
+    "array_split": _joined_gradient,
     "dsplit": lambda ans, g, ary, indices_or_sections: [np.concatenate(_cotangents(g), 2)],
     "hsplit": lambda ans, g, ary, indices_or_sections: [np.concatenate(_cotangents(g), 1 if np.ndim(ary) > 1 else 0)],
-    "split": _split,
+    "split": _joined_gradient,
     "unstack": lambda ans, g, x, axis=0: [np.stack(_cotangents(g), axis)],
-    "vsplit": _split,
+    "vsplit": _joined_gradient,
     "row_stack": _stacked(0),
     "meshgrid": _meshgrid,
     "cumsum": _cumulative,

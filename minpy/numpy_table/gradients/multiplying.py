@@ -20,29 +20,29 @@ def _einsum(ans: Any, g: Any, subscripts: str, *operands: Any, **options: Any) -
     labels = inputs.split(",")
     if "->" not in text:
         output = "".join(sorted(label for label in set(inputs) - {","} if inputs.count(label) == 1))
-    if any(len(set(own)) < len(own) for own in (*labels, output)):
+    if any(len(set(operand_labels)) < len(operand_labels) for operand_labels in (*labels, output)):
         return None  # diagonals
     lengths = {
         label: max(length, 1)
-        for own, operand in zip(labels, operands, strict=True)
-        for label, length in zip(own, np.shape(operand), strict=True)
+        for operand_labels, operand in zip(labels, operands, strict=True)
+        for label, length in zip(operand_labels, np.shape(operand), strict=True)
     }
     if any(
         lengths[label] != length
-        for own, operand in zip(labels, operands, strict=True)
-        for label, length in zip(own, np.shape(operand), strict=True)
+        for operand_labels, operand in zip(labels, operands, strict=True)
+        for label, length in zip(operand_labels, np.shape(operand), strict=True)
     ):
         return None  # axes of length 1 that are broadcast
     gradients = []
-    for position, own in enumerate(labels):
+    for position, operand_labels in enumerate(labels):
         other_labels = [*labels[:position], *labels[position + 1 :]]
         other_operands = [*operands[:position], *operands[position + 1 :]]
         elsewhere = "".join([output, *other_labels])
-        kept = "".join(label for label in own if label in elsewhere)
-        part = np.einsum(f"{','.join([output, *other_labels])}->{kept}", g, *other_operands)
-        if kept != own:  # what was summed up alone
-            part = np.reshape(part, [lengths[label] if label in kept else 1 for label in own])
-            part = np.broadcast_to(part, [lengths[label] for label in own])
+        kept_labels = "".join(label for label in operand_labels if label in elsewhere)
+        part = np.einsum(f"{','.join([output, *other_labels])}->{kept_labels}", g, *other_operands)
+        if kept_labels != operand_labels:  # axes that were summed over before any product
+            part = np.reshape(part, [lengths[label] if label in kept_labels else 1 for label in operand_labels])
+            part = np.broadcast_to(part, [lengths[label] for label in operand_labels])
         gradients.append(part)
     return gradients
 
@@ -56,17 +56,17 @@ def _product_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
 
 
 def _tensordot(ans: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
-    first, second = _product_axes(a, b, axes)
-    free_a = [axis for axis in range(np.ndim(a)) if axis not in first]
-    free_b = [axis for axis in range(np.ndim(b)) if axis not in second]
+    axes_a, axes_b = _product_axes(a, b, axes)
+    free_a = [axis for axis in range(np.ndim(a)) if axis not in axes_a]
+    free_b = [axis for axis in range(np.ndim(b)) if axis not in axes_b]
     count = len(free_a)
     # The axes of each gradient: the free ones, and those that were summed over, in the order of the other array.
-    ordered = sorted(range(len(first)), key=second.__getitem__)
+    ordered = sorted(range(len(axes_a)), key=axes_b.__getitem__)
     part_a = np.tensordot(g, b, (list(range(count, count + len(free_b))), free_b))
-    order_a = free_a + [first[position] for position in ordered]
-    ordered = sorted(range(len(second)), key=first.__getitem__)
+    order_a = free_a + [axes_a[position] for position in ordered]
+    ordered = sorted(range(len(axes_b)), key=axes_a.__getitem__)
     part_b = np.tensordot(a, g, (free_a, list(range(count))))
-    order_b = [second[position] for position in ordered] + free_b
+    order_b = [axes_b[position] for position in ordered] + free_b
     return [
         np.transpose(part, [order.index(axis) for axis in range(len(order))])
         for part, order in ((part_a, order_a), (part_b, order_b))
@@ -82,8 +82,8 @@ def _kron(ans: Any, g: Any, a: Any, b: Any) -> Any:
     count = max(np.ndim(a), np.ndim(b))
     shapes = [(1,) * (count - np.ndim(array)) + tuple(np.shape(array)) for array in (a, b)]
     pairs = np.reshape(g, [length for pair in zip(*shapes, strict=True) for length in pair])
-    of_a = np.reshape(a, [length for own in shapes[0] for length in (own, 1)])
-    of_b = np.reshape(b, [length for own in shapes[1] for length in (1, own)])
+    of_a = np.reshape(a, [length for n in shapes[0] for length in (n, 1)])
+    of_b = np.reshape(b, [length for n in shapes[1] for length in (1, n)])
     even, odd = tuple(range(0, 2 * count, 2)), tuple(range(1, 2 * count, 2))
     return [
         np.reshape(np.sum(pairs * of_b, axis=odd), np.shape(a)),
@@ -114,7 +114,7 @@ def _convolve(ans: Any, g: Any, a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def _correlate(ans: Any, g: Any, a: Any, v: Any, mode: str = "valid") -> Any:
-    if np.shape(a) < np.shape(v):  # which turns the answer round
+    if np.shape(a) < np.shape(v):  # numpy.correlate then reverses its result
         return None
     gradients = _convolve(ans, g, a, v[::-1], mode)
     return None if gradients is None else [gradients[0], gradients[1][::-1]]
@@ -135,8 +135,8 @@ def _polyval(ans: Any, g: Any, p: Any, x: Any) -> Any:
     if not isinstance(p, (list, tuple)):
         of_p = [np.stack([np.sum(g * x**power) for power in range(count)[::-1]])]
     slope: Any = 0
-    for place in range(count - 1):
-        slope = slope * x + p[place] * (count - 1 - place)
+    for position in range(count - 1):
+        slope = slope * x + p[position] * (count - 1 - position)
     return [*of_p, g * slope]
 
 

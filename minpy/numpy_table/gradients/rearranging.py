@@ -25,11 +25,11 @@ def placed(array: Any, index: Any, gradient: Any) -> Any:
 def _take(ans: Any, g: Any, a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     if mode != "raise":
         return None
-    places = np.asarray(indices) if isinstance(indices, (list, tuple, int)) else indices
+    positions = np.asarray(indices) if isinstance(indices, (list, tuple, int)) else indices
     if axis is None:
-        flat = placed(np.reshape(a, (-1,)), (places,), g)
+        flat = placed(np.reshape(a, (-1,)), (positions,), g)
         return [np.reshape(flat, np.shape(a)), None]
-    return [placed(a, (*(slice(None),) * (axis % np.ndim(a)), places), g), None]
+    return [placed(a, (*(slice(None),) * (axis % np.ndim(a)), positions), g), None]
 
 
 def _take_along_axis(ans: Any, g: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -60,16 +60,16 @@ def _diag(ans: Any, g: Any, v: Any, k: int = 0) -> Any:
     if np.ndim(v) == 1:
         return [np.diagonal(g, k)]
     count = np.shape(ans)[0]
-    along = np.arange(count)
-    return [placed(v, (along + max(-k, 0), along + max(k, 0)), g)]
+    positions = np.arange(count)
+    return [placed(v, (positions + max(-k, 0), positions + max(k, 0)), g)]
 
 
 def _diagonal(ans: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    along = np.arange(np.shape(ans)[-1])
+    positions = np.arange(np.shape(ans)[-1])
     axis1, axis2 = axis1 % np.ndim(a), axis2 % np.ndim(a)
     order = [axis for axis in range(np.ndim(a)) if axis not in (axis1, axis2)] + [axis1, axis2]
     shape = tuple(np.shape(a)[axis] for axis in order)
-    gradient = placed(np.zeros_like(g, shape=shape), (..., along + max(-offset, 0), along + max(offset, 0)), g)
+    gradient = placed(np.zeros_like(g, shape=shape), (..., positions + max(-offset, 0), positions + max(offset, 0)), g)
     return [np.transpose(gradient, [order.index(axis) for axis in range(len(order))])]
 
 
@@ -80,8 +80,8 @@ def _trace(ans: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int
         rows, columns = np.shape(a)
         return [np.eye(rows, columns, k=offset, dtype=g.dtype) * g]
     lengths = np.shape(a)[axis1] + min(offset, 0), np.shape(a)[axis2] - max(offset, 0)
-    along = np.broadcast_to(np.expand_dims(g, -1), (*np.shape(g), max(min(lengths), 0)))
-    return _diagonal(along, along, a, offset, axis1, axis2)
+    positions = np.broadcast_to(np.expand_dims(g, -1), (*np.shape(g), max(min(lengths), 0)))
+    return _diagonal(positions, positions, a, offset, axis1, axis2)
 
 
 def _diff(ans: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: Any) -> Any:
@@ -121,7 +121,7 @@ def _tile(ans: Any, g: Any, A: Any, reps: Any) -> Any:
 
 def _repeat(ans: Any, g: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
     if not isinstance(repeats, (int, np.integer)):
-        return _back(a, g, np.repeat(_positions(a), repeats, axis))
+        return _scatter_back(a, g, np.repeat(_positions(a), repeats, axis))
     shape = (np.size(a),) if axis is None else np.shape(a)
     cut = 1 if axis is None else axis % len(shape) + 1
     return [np.reshape(np.sum(np.reshape(g, (*shape[:cut], repeats, *shape[cut:])), axis=cut), np.shape(a))]
@@ -131,8 +131,8 @@ def _positions(array: Any) -> np.ndarray:
     return np.arange(math.prod(np.shape(array))).reshape(np.shape(array))
 
 
-def _back(array: Any, g: Any, sources: Any) -> list[Any]:
-    """Return the gradient of an array of whose elements, at some positions, an answer is made."""
+def _scatter_back(array: Any, g: Any, sources: Any) -> list[Any]:
+    """Return the gradient of an array of which a result holds the elements at the positions `sources`."""
     flat = placed(np.reshape(array, (-1,)), (np.reshape(sources, (-1,)),), np.reshape(g, (-1,)))
     return [np.reshape(flat, np.shape(array))]
 
@@ -174,8 +174,8 @@ RULES: dict[str, Callable[..., Any]] = {
     "atleast_3d": _reshaped,
     "tile": _tile,
     "repeat": _repeat,
-    "resize": lambda ans, g, a, new_shape: _back(a, g, np.resize(_positions(a), new_shape)),
-    "delete": lambda ans, g, arr, obj, axis=None: _back(arr, g, np.delete(_positions(arr), obj, axis)),
+    "resize": lambda ans, g, a, new_shape: _scatter_back(a, g, np.resize(_positions(a), new_shape)),
+    "delete": lambda ans, g, arr, obj, axis=None: _scatter_back(arr, g, np.delete(_positions(arr), obj, axis)),
     "diagflat": lambda ans, g, v, k=0: [np.reshape(np.diagonal(g, k), np.shape(v))],
     "ediff1d": _ediff1d,
     "unwrap": lambda ans, g, p, *unused, **options: [g],  # what is added is constant between the jumps

@@ -17,10 +17,10 @@ def _select(ans: Any, g: Any, condlist: Any, choicelist: Any, default: Any = 0) 
     none_before: Any = None
     zero = g.dtype.type(0)
     for condition, choice in zip(condlist, choicelist, strict=True):
-        chosen = condition if none_before is None else np.logical_and(none_before, condition)
-        missing = np.logical_not(condition)
-        none_before = missing if none_before is None else np.logical_and(none_before, missing)
-        shares.append((choice, np.where(chosen, g, zero)))
+        is_chosen = condition if none_before is None else np.logical_and(none_before, condition)
+        is_false = np.logical_not(condition)
+        none_before = is_false if none_before is None else np.logical_and(none_before, is_false)
+        shares.append((choice, np.where(is_chosen, g, zero)))
     shares.append((default, np.where(none_before, g, zero)))
     return [None] * len(condlist) + [sum_to(part, np.shape(branch)) for branch, part in shares]
 

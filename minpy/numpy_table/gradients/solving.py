@@ -15,8 +15,8 @@ def _transposed_inverse(a: Any) -> Any:
 
 
 def _inv(ans: Any, g: Any, a: Any) -> Any:
-    turned = np.swapaxes(ans, -1, -2)
-    return [-np.matmul(np.matmul(turned, g), turned)]
+    transposed = np.swapaxes(ans, -1, -2)
+    return [-np.matmul(np.matmul(transposed, g), transposed)]
 
 
 def _det(ans: Any, g: Any, a: Any) -> Any:

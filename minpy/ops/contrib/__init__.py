@@ -1,1 +1,1 @@
-"""Operators that MXNet keeps apart, as on trial: `nd.contrib`."""
+"""Operators that MXNet marks as experimental: `nd.contrib`."""

@@ -46,21 +46,21 @@ def _require_attention(name: str, attention: Any, value: Any, heads: int) -> Non
         )
 
 
-def _part(projection: Any, heads: int, parts: int, number: int) -> Any:
+def _part(projection: Any, heads: int, parts: int, index: int) -> Any:
     """Return one of the parts of a projection as (batch, heads, time, length)."""
     time, batch, width = np.shape(projection)
-    several = np.reshape(projection, (time, batch, heads, parts, width // (heads * parts)))
-    return np.transpose(several[:, :, :, number], (1, 2, 0, 3))
+    split = np.reshape(projection, (time, batch, heads, parts, width // (heads * parts)))
+    return np.transpose(split[:, :, :, index], (1, 2, 0, 3))
 
 
 def _joined(parts: list[Any], like: Any) -> Any:
     """Return parts, (batch, heads, time, length) or None for zeros, as one projection."""
     zeros = np.zeros(np.shape(next(part for part in parts if part is not None)), like.dtype)
-    several = np.stack([zeros if part is None else part for part in parts], axis=3)
-    return np.reshape(np.transpose(several, (2, 0, 1, 3, 4)), np.shape(like))
+    stacked = np.stack([zeros if part is None else part for part in parts], axis=3)
+    return np.reshape(np.transpose(stacked, (2, 0, 1, 3, 4)), np.shape(like))
 
 
-def _turn(matrices: Any) -> Any:
+def _transpose(matrices: Any) -> Any:
     return np.swapaxes(matrices, -1, -2)
 
 
@@ -73,7 +73,7 @@ def _by_heads(matrices: Any, heads: int) -> Any:
 def _scores(queries: Any, keys: Any) -> Any:
     """Return the products of queries and keys, divided by the root of their length."""
     batch, heads, time, length = np.shape(queries)
-    result = matmul(queries * _scale(length, queries), _turn(keys))
+    result = matmul(queries * _scale(length, queries), _transpose(keys))
     return np.reshape(result, (batch * heads, time, np.shape(keys)[2]))
 
 
@@ -88,10 +88,10 @@ def _attended(attention: Any, values: Any, heads: int) -> Any:
     return np.reshape(attended, (time, batch, heads * length))
 
 
-_FACTS: dict[str, Any] = {"dtypes": promoted, "category": "product", "may_alias": False}
+_OPTIONS: dict[str, Any] = {"dtypes": promoted, "category": "product", "may_alias": False}
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_qk", **_FACTS)
+@operator(name="_contrib_interleaved_matmul_selfatt_qk", **_OPTIONS)
 def interleaved_matmul_selfatt_qk(queries_keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries and keys of self-attention.
 
@@ -126,13 +126,13 @@ def _selfatt_qk_gradient(ans: Any, queries_keys_values: Any, *, heads: int) -> A
     scale = _scale(np.shape(queries)[3], queries)
 
     def gradient(g: Any) -> Any:
-        each = _by_heads(g, heads) * scale
-        return _joined([matmul(each, keys), matmul(_turn(each), queries), None], queries_keys_values)
+        scaled = _by_heads(g, heads) * scale
+        return _joined([matmul(scaled, keys), matmul(_transpose(scaled), queries), None], queries_keys_values)
 
     return gradient
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_valatt", **_FACTS)
+@operator(name="_contrib_interleaved_matmul_selfatt_valatt", **_OPTIONS)
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: np.ndarray, attention: np.ndarray, *, heads: int
 ) -> np.ndarray:
@@ -165,7 +165,7 @@ def interleaved_matmul_selfatt_valatt(
     return _attended(attention, _part(queries_keys_values, heads, 3, 2), heads)
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_qk", **_FACTS)
+@operator(name="_contrib_interleaved_matmul_encdec_qk", **_OPTIONS)
 def interleaved_matmul_encdec_qk(queries: np.ndarray, keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries of a decoder and the keys of an encoder.
 
@@ -211,12 +211,12 @@ def _encdec_queries_gradient(ans: Any, queries: Any, keys_values: Any, *, heads:
 
 @interleaved_matmul_encdec_qk.def_grad(argnum=1)
 def _encdec_keys_gradient(ans: Any, queries: Any, keys_values: Any, *, heads: int) -> Any:
-    rows = _part(queries, heads, 1, 0)
-    scale = _scale(np.shape(rows)[3], rows)
-    return lambda g: _joined([matmul(_turn(_by_heads(g, heads) * scale), rows), None], keys_values)
+    query_heads = _part(queries, heads, 1, 0)
+    scale = _scale(np.shape(query_heads)[3], query_heads)
+    return lambda g: _joined([matmul(_transpose(_by_heads(g, heads) * scale), query_heads), None], keys_values)
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_valatt", **_FACTS)
+@operator(name="_contrib_interleaved_matmul_encdec_valatt", **_OPTIONS)
 def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the values of an encoder, summed with the weights that each query of a decoder gives them.
 
@@ -250,11 +250,11 @@ def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndar
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
-def _times(length: int, factor: int) -> int:
+def _multiplied(length: int, factor: int) -> int:
     return derived(lambda n: n * factor, length)
 
 
-def _over(length: int, divisor: int) -> int:
+def _divided(length: int, divisor: int) -> int:
     if length != UNKNOWN and length % divisor:
         raise ShapeError(f"an axis of length {length} cannot be divided by {divisor}.")
     return derived(lambda n: n // divisor, length)
@@ -262,46 +262,48 @@ def _over(length: int, divisor: int) -> int:
 
 @interleaved_matmul_selfatt_qk.def_infer_shape
 def _selfatt_qk_shapes(inputs: Any, outputs: Any, *, heads: int) -> Any:
-    both, scores = with_axes(inputs[0], 3), with_axes(outputs[0], 3)
-    time = merge_lengths(both[0], *scores[1:])
-    batch = merge_lengths(both[1], _over(scores[0], heads))
-    _over(both[2], 3 * heads)
-    return [(time, batch, both[2])], [(_times(batch, heads), time, time)]
+    projection, scores = with_axes(inputs[0], 3), with_axes(outputs[0], 3)
+    time = merge_lengths(projection[0], *scores[1:])
+    batch = merge_lengths(projection[1], _divided(scores[0], heads))
+    _divided(projection[2], 3 * heads)
+    return [(time, batch, projection[2])], [(_multiplied(batch, heads), time, time)]
 
 
 @interleaved_matmul_encdec_qk.def_infer_shape
 def _encdec_qk_shapes(inputs: Any, outputs: Any, *, heads: int) -> Any:
-    rows, both, scores = (with_axes(shape, 3) for shape in (*inputs, *outputs))
-    batch = merge_lengths(rows[1], both[1], _over(scores[0], heads))
-    width = merge_lengths(rows[2], _over(both[2], 2))
-    _over(width, heads)
-    queries, keys = merge_lengths(rows[0], scores[1]), merge_lengths(both[0], scores[2])
-    return [(queries, batch, width), (keys, batch, _times(width, 2))], [(_times(batch, heads), queries, keys)]
+    query_shape, keys_values, scores = (with_axes(shape, 3) for shape in (*inputs, *outputs))
+    batch = merge_lengths(query_shape[1], keys_values[1], _divided(scores[0], heads))
+    width = merge_lengths(query_shape[2], _divided(keys_values[2], 2))
+    _divided(width, heads)
+    queries, keys = merge_lengths(query_shape[0], scores[1]), merge_lengths(keys_values[0], scores[2])
+    return [(queries, batch, width), (keys, batch, _multiplied(width, 2))], [(_multiplied(batch, heads), queries, keys)]
 
 
 def _valatt_shapes(inputs: Any, outputs: Any, heads: int, count: int) -> Any:
-    both, weights, result = (with_axes(shape, 3) for shape in (*inputs, *outputs))
-    batch = merge_lengths(both[1], result[1], _over(weights[0], heads))
-    width = merge_lengths(result[2], _over(both[2], count))
-    _over(width, heads)
-    queries, keys = merge_lengths(weights[1], result[0]), merge_lengths(both[0], weights[2])
-    return [(keys, batch, _times(width, count)), (_times(batch, heads), queries, keys)], [(queries, batch, width)]
+    projection, weights, result = (with_axes(shape, 3) for shape in (*inputs, *outputs))
+    batch = merge_lengths(projection[1], result[1], _divided(weights[0], heads))
+    width = merge_lengths(result[2], _divided(projection[2], count))
+    _divided(width, heads)
+    queries, keys = merge_lengths(weights[1], result[0]), merge_lengths(projection[0], weights[2])
+    return [(keys, batch, _multiplied(width, count)), (_multiplied(batch, heads), queries, keys)], [
+        (queries, batch, width)
+    ]
 
 
-def _define_valatt_rules(made: Operator, count: int) -> None:
+def _define_valatt_rules(op: Operator, count: int) -> None:
     """Define the rules of a projection of `count` parts, the last of which holds the values."""
 
     def projection_rule(ans: Any, projection: Any, attention: Any, *, heads: int) -> Any:
-        weights = _turn(_by_heads(attention, heads))
+        weights = _transpose(_by_heads(attention, heads))
         return lambda g: _joined([*[None] * (count - 1), matmul(weights, _part(g, heads, 1, 0))], projection)
 
     def attention_rule(ans: Any, projection: Any, attention: Any, *, heads: int) -> Any:
-        values = _turn(_part(projection, heads, count, count - 1))
+        values = _transpose(_part(projection, heads, count, count - 1))
         return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
 
-    made.def_grad(projection_rule, 0)
-    made.def_grad(attention_rule, 1)
-    made.def_infer_shape(lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, count))
+    op.def_grad(projection_rule, 0)
+    op.def_grad(attention_rule, 1)
+    op.def_infer_shape(lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, count))
 
 
 _define_valatt_rules(interleaved_matmul_selfatt_valatt, 3)

@@ -35,25 +35,28 @@ def _multiplied(data: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
     return np.matmul(np.matmul(rows, data), np.transpose(columns))
 
 
-def _in_working_dtype(
-    data: Any, matrices: Callable[[str], tuple[np.ndarray, np.ndarray]], product: Callable[..., Any], turned: bool
+def _in_compute_dtype(
+    data: Any,
+    matrices: Callable[[str], tuple[np.ndarray, np.ndarray]],
+    product: Callable[..., Any],
+    is_transposed: bool,
 ) -> Any:
-    """Return the product, computed in float32 where the data is in float16; with transposed matrices if `turned`."""
+    """Return the product, computed in float32 for float16 data; with the matrices transposed if `is_transposed`."""
     dtype = np.dtype(data.dtype)
-    working = np.promote_types(dtype, np.float32)
-    rows, columns = matrices(working.name)
-    if turned:
+    compute_dtype = np.promote_types(dtype, np.float32)
+    rows, columns = matrices(compute_dtype.name)
+    if is_transposed:
         rows, columns = rows.T, columns.T
-    if dtype == working:
+    if dtype == compute_dtype:
         return product(data, rows, columns)
-    return product(data.astype(working), rows, columns).astype(dtype)
+    return product(data.astype(compute_dtype), rows, columns).astype(dtype)
 
 
 # -- AdaptiveAvgPooling2D ----------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(64)
-def _averaging(length: int, count: int, dtype: str) -> np.ndarray:
+def _averaging_matrix(length: int, count: int, dtype: str) -> np.ndarray:
     """Return the matrix of means over `count` windows of an axis, which may overlap by a point."""
     starts = np.arange(count) * length // count
     ends = -(-(np.arange(count) + 1) * length // count)
@@ -75,7 +78,7 @@ def _pooled_lengths(output_size: Any) -> tuple[int, int]:
 
 @operator(name="_contrib_AdaptiveAvgPooling2D", shape_only=(0,), category="pooling")
 def adaptive_avg_pooling(data: np.ndarray, *, output_size: tuple[int, ...] = ()) -> np.ndarray:
-    """Return the means of windows of an image, of which there are as many along each axis as is asked for.
+    """Return the means of windows of an image, of which there are `output_size` along each axis.
 
     Window i of n along an axis of length x has the points from floor(i * x / n) to ceil((i + 1) * x / n) - 1.
 
@@ -105,18 +108,18 @@ def adaptive_avg_pooling(data: np.ndarray, *, output_size: tuple[int, ...] = ())
 @adaptive_avg_pooling.def_kernel
 def _pooled(data: Any, *, output_size: Any, product: Callable[..., Any] = resample) -> Any:
     _require_image("AdaptiveAvgPooling2D", data)
-    return _in_working_dtype(data, _averages(np.shape(data), output_size), product, False)
+    return _in_compute_dtype(data, _averages(np.shape(data), output_size), product, False)
 
 
 def _averages(shape: tuple[int, ...], output_size: Any) -> Callable[[str], tuple[np.ndarray, np.ndarray]]:
-    tall, wide = _pooled_lengths(output_size)
-    return lambda dtype: (_averaging(shape[2], tall, dtype), _averaging(shape[3], wide, dtype))
+    new_height, new_width = _pooled_lengths(output_size)
+    return lambda dtype: (_averaging_matrix(shape[2], new_height, dtype), _averaging_matrix(shape[3], new_width, dtype))
 
 
 def _pooled_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
     def rule(ans: Any, data: Any, *, output_size: Any) -> Any:
         matrices = _averages(np.shape(data), output_size)
-        return lambda g: _in_working_dtype(g, matrices, product, True)
+        return lambda g: _in_compute_dtype(g, matrices, product, True)
 
     return rule
 
@@ -139,7 +142,7 @@ MODES = ("size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down
 
 
 @functools.lru_cache(64)
-def _interpolating(length: int, count: int, align_corners: bool, dtype: str) -> np.ndarray:
+def _interpolation_matrix(length: int, count: int, align_corners: bool, dtype: str) -> np.ndarray:
     """Return the matrix that interpolates linearly between the points of an axis, at `count` positions."""
     steps = np.arange(count)
     positions: np.ndarray
@@ -262,7 +265,7 @@ def _resized(data: Any, like: Any, *, product: Callable[..., Any] = resample, **
         raise ShapeError(
             f"BilinearResize2D: like has shape {np.shape(like)}; expected (batch, channels, height, width)."
         )
-    return _in_working_dtype(data, _interpolations(data, like, **attributes), product, False)
+    return _in_compute_dtype(data, _interpolations(data, like, **attributes), product, False)
 
 
 def _interpolations(
@@ -270,17 +273,17 @@ def _interpolations(
 ) -> Callable[[str], tuple[np.ndarray, np.ndarray]]:
     height, width = np.shape(data)[2:]
     like_lengths = (UNKNOWN, UNKNOWN) if like is None else np.shape(like)[2:]
-    tall, wide = _resized_lengths((height, width), like_lengths, **attributes)
+    new_height, new_width = _resized_lengths((height, width), like_lengths, **attributes)
     return lambda dtype: (
-        _interpolating(height, tall, align_corners, dtype),
-        _interpolating(width, wide, align_corners, dtype),
+        _interpolation_matrix(height, new_height, align_corners, dtype),
+        _interpolation_matrix(width, new_width, align_corners, dtype),
     )
 
 
 def _resized_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
     def rule(ans: Any, data: Any, like: Any, **attributes: Any) -> Any:
         matrices = _interpolations(data, like, **attributes)
-        return lambda g: _in_working_dtype(g, matrices, product, True)
+        return lambda g: _in_compute_dtype(g, matrices, product, True)
 
     return rule
 

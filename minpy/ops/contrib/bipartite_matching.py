@@ -51,21 +51,26 @@ def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: 
     rows, columns = data.shape[-2:]
     scores = data.reshape(math.prod(data.shape[:-2]), rows, columns)
     scores = -scores if is_ascend else scores
-    least = -threshold if is_ascend else threshold
-    turned = rows > columns
-    if turned:  # the shorter side looks for its best, one after the other
+    min_score = -threshold if is_ascend else threshold
+    is_swapped = rows > columns
+    if is_swapped:  # the shorter side looks for its best, one after the other
         scores = scores.swapaxes(1, 2)
-    others = scores.shape[2]
+    num_candidates = scores.shape[2]
     matched = np.full(scores.shape[:2], -1)
     if scores.size:
         best = scores.max(2), scores.argmax(2)
         matched = greedy_pairs(
-            lambda batch, places: scores[batch, places], best, others, least, most=topk, rows_first=not turned
+            lambda batch, places: scores[batch, places],
+            best,
+            num_candidates,
+            min_score,
+            most=topk,
+            rows_first=not is_swapped,
         )
-    matches = np.full((len(scores), others), -1)
+    matches = np.full((len(scores), num_candidates), -1)
     batch, row = np.nonzero(matched >= 0)
     matches[batch, matched[batch, row]] = row
-    both = (matches, matched) if turned else (matched, matches)
+    both = (matches, matched) if is_swapped else (matched, matches)
     return tuple(positions.reshape(*data.shape[:-2], positions.shape[1]).astype(data.dtype) for positions in both)
 
 

@@ -60,7 +60,7 @@ def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "cent
     array([[0.5],
            [0. ]], dtype=float32)
     """
-    left, right = _sides(lhs, rhs, format)
+    left, right = _corners_of_both(lhs, rhs, format)
     width = np.maximum(np.minimum(left[2], right[2]) - np.maximum(left[0], right[0]), 0)
     height = np.maximum(np.minimum(left[3], right[3]) - np.maximum(left[1], right[1]), 0)
     common = width * height
@@ -71,11 +71,11 @@ def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "cent
 
 @box_iou.def_kernel
 def _box_iou_kernel(lhs: Any, rhs: Any, *, format: str) -> Any:
-    left, right = _sides(lhs, rhs, format)
+    left, right = _corners_of_both(lhs, rhs, format)
     return pair_overlaps(left, right, box_areas(left), box_areas(right))
 
 
-def _sides(lhs: Any, rhs: Any, format: str) -> tuple[list[Any], list[Any]]:
+def _corners_of_both(lhs: Any, rhs: Any, format: str) -> tuple[list[Any], list[Any]]:
     """Return the corners of both sides, so that one broadcasts against the other."""
     center = is_center("box_iou", format)
     for name, value in (("lhs", lhs), ("rhs", rhs)):
@@ -160,17 +160,19 @@ def box_encode(
     if not refs.shape[1]:
         refs = np.zeros((len(refs), 1, 4), samples.dtype)
     matched = np.take_along_axis(refs, rows[..., None], 1)
-    own, target = (centers(_sides_of(np.where(positive[..., None], boxes, _UNIT))) for boxes in (anchors, matched))
-    moves = zip(moves_between(own, target), means, stds, strict=True)
+    anchor_centers, target = (
+        centers(_coordinates(np.where(positive[..., None], boxes, _UNIT_BOX))) for boxes in (anchors, matched)
+    )
+    moves = zip(moves_between(anchor_centers, target), means, stds, strict=True)
     targets = np.stack([(move - mean) / std for move, mean, std in moves], -1)
     mask = np.broadcast_to(positive[..., None], targets.shape)
     return np.where(mask, targets, 0).astype(samples.dtype, copy=False), mask.astype(samples.dtype)
 
 
-_UNIT = np.array([0, 0, 1, 1], np.float16)
+_UNIT_BOX = np.array([0, 0, 1, 1], np.float16)
 
 
-def _sides_of(boxes: np.ndarray) -> list[np.ndarray]:
+def _coordinates(boxes: np.ndarray) -> list[np.ndarray]:
     return [boxes[..., position] for position in range(4)]
 
 
@@ -189,8 +191,8 @@ def moves_between(anchors: Sequence[Any], boxes: Sequence[Any]) -> list[Any]:
 def moved_corners(anchors: Sequence[Any], moves: Sequence[Any]) -> list[Any]:
     """Return the corners of anchors, given by their centers, that were moved and scaled."""
     x, y = (moves[axis] * anchors[2 + axis] + anchors[axis] for axis in range(2))
-    width, height = (np.exp(moves[2 + axis]) * anchors[2 + axis] * 0.5 for axis in range(2))
-    return [x - width, y - height, x + width, y + height]
+    half_width, half_height = (np.exp(moves[2 + axis]) * anchors[2 + axis] * 0.5 for axis in range(2))
+    return [x - half_width, y - half_height, x + half_width, y + half_height]
 
 
 def _check_encoded(samples: Any, matches: Any, anchors: Any, refs: Any, means: Any, stds: Any) -> None:
@@ -260,11 +262,11 @@ def box_decode(
         raise ShapeError(
             f"box_decode: data {data.shape} and anchors {anchors.shape}; expected (batch, n, 4) and (1, n, 4)."
         )
-    own = _sides_of(anchors) if is_center("box_decode", format) else centers(_sides_of(anchors))
+    anchor_centers = _coordinates(anchors) if is_center("box_decode", format) else centers(_coordinates(anchors))
     moves = [data[..., position] * std for position, std in enumerate((std0, std1, std2, std3))]
     if clip > 0:
         moves[2:] = [np.minimum(logarithm, clip) for logarithm in moves[2:]]
-    return np.stack(moved_corners(own, moves), -1).astype(data.dtype, copy=False)
+    return np.stack(moved_corners(anchor_centers, moves), -1).astype(data.dtype, copy=False)
 
 
 @box_decode.def_infer_shape

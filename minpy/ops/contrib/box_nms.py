@@ -168,8 +168,8 @@ def _kept_rows(
     corners = [np.ascontiguousarray(widened(part)) for part in as_corners(boxes, from_center)]
     keep = kept_boxes(corners, alive, overlap_thresh, groups=groups)
     first = np.argsort(~keep, axis=1, kind="stable")
-    kept = np.take_along_axis(order, first, 1)
-    sources[:, : order.shape[1]] = np.where(np.take_along_axis(keep, first, 1), kept, -1)
+    kept_positions = np.take_along_axis(order, first, 1)
+    sources[:, : order.shape[1]] = np.where(np.take_along_axis(keep, first, 1), kept_positions, -1)
     return sources
 
 

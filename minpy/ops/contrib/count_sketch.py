@@ -53,7 +53,7 @@ def count_sketch(
     >>> nd.contrib.count_sketch(x, h, s, out_dim=5).asnumpy()
     array([[ 5. ,  0. ,  0. , -2.5,  0. ]], dtype=float32)
     """
-    places = _places(data, h, s, out_dim)
+    places = _target_positions(data, h, s, out_dim)
     result = np.zeros((*data.shape[:-1], out_dim), np.result_type(data, s))
     if places.size:
         # In order of their positions, elements that go to one place stand side by side.
@@ -65,7 +65,7 @@ def count_sketch(
     return result
 
 
-def _places(data: Any, h: Any, s: Any, out_dim: int) -> np.ndarray:
+def _target_positions(data: Any, h: Any, s: Any, out_dim: int) -> np.ndarray:
     """Return the positions as indices."""
     require_floats("contrib.count_sketch", data)
     length = data.shape[-1:]

@@ -73,16 +73,16 @@ def _expected(data: Ints, window: _Window) -> dict[str, Ints]:
         raise ShapeError(
             f"{name}: num_filter is {window.num_filter}; expected a multiple of {window.num_group}, num_group."
         )
-    tall, wide = output_lengths((height, width), window.kernel, window.stride, window.dilate, window.pad)
-    if min(tall, wide) < 1:
+    out_height, out_width = output_lengths((height, width), window.kernel, window.stride, window.dilate, window.pad)
+    if min(out_height, out_width) < 1:
         raise ShapeError(
             f"{name}: kernel {window.kernel} with dilate={window.dilate} does not fit into data of shape {data} with "
             f"pad={window.pad}."
         )
     size = window.kernel[0] * window.kernel[1]
     return {
-        "offset": (batch, groups * size * 2, tall, wide),
-        "mask": (batch, groups * size, tall, wide),
+        "offset": (batch, groups * size * 2, out_height, out_width),
+        "mask": (batch, groups * size, out_height, out_width),
         "weight": (window.num_filter, channels // window.num_group, *window.kernel),
         "bias": (window.num_filter,),
     }
@@ -105,8 +105,8 @@ def _require_fit(data: Any, window: _Window, no_bias: bool, layout: str | None, 
         raise ShapeError(f"{name}: data has shape {np.shape(data)}; expected (batch, channels, height, width).")
     bias = arrays.pop("bias")
     if (bias is None) != bool(no_bias):
-        stands = "is missing; give it, or pass no_bias=True" if bias is None else "is given together with no_bias=True"
-        raise ArgumentError(f"{name}: bias {stands}.")
+        problem = "is missing; give it, or pass no_bias=True" if bias is None else "is given together with no_bias=True"
+        raise ArgumentError(f"{name}: bias {problem}.")
     expected = _expected(np.shape(data), window)
     for argument, array in {**arrays, **({} if bias is None else {"bias": bias})}.items():
         if np.shape(array) != expected[argument]:
@@ -127,33 +127,33 @@ def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any]:
     """
     batch, _, height, width = shape
     groups, kernel = window.num_deformable_group, window.kernel
-    tall, wide = np.shape(offset)[2:]
+    out_height, out_width = np.shape(offset)[2:]
     size = kernel[0] * kernel[1]
-    working = np.promote_types(offset.dtype, np.float32)
-    split = np.reshape(offset.astype(working), (batch, groups, size, 2, tall, wide))
-    moved = np.transpose(split, (3, 0, 4, 5, 2, 1))
+    compute_dtype = np.promote_types(offset.dtype, np.float32)
+    split = np.reshape(offset.astype(compute_dtype), (batch, groups, size, 2, out_height, out_width))
+    offsets = np.transpose(split, (3, 0, 4, 5, 2, 1))
     stride, dilate, pad = window.stride, window.dilate, window.pad
     elements_down = np.repeat(np.arange(kernel[0]), kernel[1]) * dilate[0]
     elements_across = np.tile(np.arange(kernel[1]), kernel[0]) * dilate[1]
-    starts_down, starts_across = np.arange(tall) * stride[0] - pad[0], np.arange(wide) * stride[1] - pad[1]
-    base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(working)
-    base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(working)
-    rows, down = window.taps_of(moved[0] + base_down, height)[:2]
-    columns, across = window.taps_of(moved[1] + base_across, width)[:2]
-    firsts = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
-    places = np.expand_dims((rows + firsts) * width, -1) + np.expand_dims(columns, -2)
+    starts_down, starts_across = np.arange(out_height) * stride[0] - pad[0], np.arange(out_width) * stride[1] - pad[1]
+    base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(compute_dtype)
+    base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(compute_dtype)
+    rows, down = window.taps_of(offsets[0] + base_down, height)[:2]
+    columns, across = window.taps_of(offsets[1] + base_across, width)[:2]
+    image_offsets = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
+    places = np.expand_dims((rows + image_offsets) * width, -1) + np.expand_dims(columns, -2)
     places = places * groups + np.reshape(np.arange(groups), (groups, 1, 1))
     weights = np.expand_dims(down, -1) * np.expand_dims(across, -2)
-    count = batch * tall * wide * size * groups
+    count = batch * out_height * out_width * size * groups
     return np.reshape(places, (count, 4)), np.reshape(weights, (count, 4))
 
 
 def _flat_mask(mask: Any, window: _Window) -> Any:
     """Return the factor of each sample, as a column."""
-    batch, channels, tall, wide = np.shape(mask)
+    batch, channels, out_height, out_width = np.shape(mask)
     size = window.kernel[0] * window.kernel[1]
-    split = np.reshape(mask, (batch, window.num_deformable_group, size, tall, wide))
-    return np.reshape(np.transpose(split, (0, 3, 4, 2, 1)), (batch * channels * tall * wide, 1))
+    split = np.reshape(mask, (batch, window.num_deformable_group, size, out_height, out_width))
+    return np.reshape(np.transpose(split, (0, 3, 4, 2, 1)), (batch * channels * out_height * out_width, 1))
 
 
 def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
@@ -167,28 +167,30 @@ def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
 
 def _filters(weight: Any, window: _Window) -> Any:
     """Return the filters as matrices, (groups, elements * channels, filters)."""
-    count, channels, tall, wide = np.shape(weight)
+    count, channels, kernel_height, kernel_width = np.shape(weight)
     groups = window.num_group
-    split = np.reshape(weight, (groups, count // groups, channels, tall * wide))
-    return np.reshape(np.transpose(split, (0, 3, 2, 1)), (groups, tall * wide * channels, count // groups))
+    split = np.reshape(weight, (groups, count // groups, channels, kernel_height * kernel_width))
+    return np.reshape(
+        np.transpose(split, (0, 3, 2, 1)), (groups, kernel_height * kernel_width * channels, count // groups)
+    )
 
 
 def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window: _Window) -> Any:
-    shape, (tall, wide) = np.shape(data), np.shape(offset)[2:]
-    positions, count = shape[0] * tall * wide, window.num_filter
+    shape, (out_height, out_width) = np.shape(data), np.shape(offset)[2:]
+    positions, count = shape[0] * out_height * out_width, window.num_filter
     places, weights = _samples(shape, offset, window)
     weights = weights if mask is None else weights * _flat_mask(mask, window)
     by_groups = np.reshape(pixels(data), (-1, shape[1] // window.num_deformable_group))
     rows = gather_rows(by_groups, weights.astype(data.dtype), places)
     product = matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
-    split = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
-    result = np.reshape(np.transpose(split, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
+    split = np.reshape(product, (window.num_group, shape[0], out_height, out_width, count // window.num_group))
+    result = np.reshape(np.transpose(split, (1, 0, 4, 2, 3)), (shape[0], count, out_height, out_width))
     return result if bias is None else result + np.reshape(bias, (count, 1, 1))
 
 
 # -- the operators -----------------------------------------------------------------------------------------------------
 
-_ALIKE: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "kind": Composed,
     "optional_inputs": {"bias": lambda attributes: not attributes.get("no_bias", False)},
     "category": "product",
@@ -210,7 +212,7 @@ _PARAMETERS = """
     """
 
 
-@operator(name="_contrib_DeformableConvolution", **_ALIKE)
+@operator(name="_contrib_DeformableConvolution", **_OPTIONS)
 @documented(parameters=_PARAMETERS)
 def deformable_convolution(
     data: np.ndarray,
@@ -269,7 +271,7 @@ def deformable_convolution(
     return _convolved(data, offset, None, weight, bias, window)
 
 
-@operator(name="_contrib_ModulatedDeformableConvolution", **_ALIKE)
+@operator(name="_contrib_ModulatedDeformableConvolution", **_OPTIONS)
 @documented(parameters=_PARAMETERS)
 def modulated_deformable_convolution(
     data: np.ndarray,
@@ -342,10 +344,10 @@ def _shapes(inputs: Shapes, outputs: Shapes, window: _Window, names: list[str]) 
     weight = merge_shapes(inputs[names.index("weight")], (window.num_filter, UNKNOWN, *window.kernel)) or ()
     batch = merge_lengths(data[0], result[0])
     channels = merge_lengths(data[1], derived(lambda n: n * window.num_group, weight[1]))
-    long = 1 << 20  # in place of what is not known: the shapes that depend on it are not said then
-    whole = tuple(long if length == UNKNOWN else length for length in data[2:])
+    placeholder = 1 << 20  # in place of what is not known: the shapes that depend on it are not said then
+    assumed = tuple(placeholder if length == UNKNOWN else length for length in data[2:])
     divisible = window.num_group * window.num_deformable_group if channels == UNKNOWN else channels
-    expected = _expected((batch, divisible, *whole), window)
+    expected = _expected((batch, divisible, *assumed), window)
     size = [UNKNOWN if x == UNKNOWN else n for x, n in zip(data[2:], expected["offset"][2:], strict=True)]
     shapes: list[Any] = [(batch, channels, *data[2:])]
     for name in names[1:]:

@@ -22,15 +22,15 @@ from minpy.ops.registry import operator
 __all__ = ["hawkesll"]
 
 
-def _memories(beta: Any, state: Any, gaps: Any, of: Any) -> Any:
+def _memories(beta: Any, state: Any, gaps: Any, belongs: Any) -> Any:
     """Return what is left at each event of those before it, the sum of exp(-β (t - t')): (samples, events, processes).
 
-    `gaps`, (samples, events, 1), are the times between events; `of` says whether an event counts, and is one of the
-    process.
+    `gaps`, (samples, events, 1), are the times between events; `belongs` says whether an event counts, and is
+    one of the process.
     """
     # The state counts as an event at time 0.
     times = np.cumsum(np.concatenate([np.zeros_like(gaps[:, :1]), gaps], axis=1), axis=1)
-    memory = np.concatenate([np.expand_dims(state, 1), of.astype(state.dtype)], axis=1)
+    memory = np.concatenate([np.expand_dims(state, 1), belongs.astype(state.dtype)], axis=1)
     step, events = 1, np.shape(gaps)[1]
     while step <= events:
         decay = np.exp(-beta * (times[:, step:] - times[:, :-step]))
@@ -43,17 +43,19 @@ def _likelihood(
     lda: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any, valid_length: Any, max_time: Any
 ) -> tuple[Any, Any]:
     valid = np.arange(np.shape(lags)[1]) < np.expand_dims(raw_of(valid_length), 1)
-    of = np.expand_dims(valid, 2) & (np.expand_dims(raw_of(marks), 2) == np.arange(np.shape(state)[1]))
+    belongs = np.expand_dims(valid, 2) & (np.expand_dims(raw_of(marks), 2) == np.arange(np.shape(state)[1]))
     gaps = np.expand_dims(np.where(valid, lags, 0), 2)
     end = np.expand_dims(max_time, 1)
-    intensity = np.expand_dims(lda, 1) + alpha * beta * _memories(beta, state, gaps, of)
-    logarithms = sum_over(np.log(np.where(of, intensity, 1)), axis=(1, 2))
-    remaining = np.where(of, np.expand_dims(end, 2) - np.cumsum(gaps, axis=1), 0)
-    decay = np.where(of, np.exp(-beta * remaining), 0)
-    last = np.exp(-beta * end)
+    intensity = np.expand_dims(lda, 1) + alpha * beta * _memories(beta, state, gaps, belongs)
+    logarithms = sum_over(np.log(np.where(belongs, intensity, 1)), axis=(1, 2))
+    remaining = np.where(belongs, np.expand_dims(end, 2) - np.cumsum(gaps, axis=1), 0)
+    decay = np.where(belongs, np.exp(-beta * remaining), 0)
+    final_decay = np.exp(-beta * end)
     # How many events the state and the events are expected to set off, for a branching ratio of 1.
-    raised = state * (1 - last) + sum_over(of - decay, axis=1)
-    return logarithms - sum_over(lda * end + alpha * raised, axis=1), state * last + sum_over(decay, axis=1)
+    expected_events = state * (1 - final_decay) + sum_over(belongs - decay, axis=1)
+    return logarithms - sum_over(lda * end + alpha * expected_events, axis=1), state * final_decay + sum_over(
+        decay, axis=1
+    )
 
 
 @operator(name="_contrib_hawkesll", outputs=("output", "out_state"), zero=(3, 5, 6))
@@ -172,8 +174,8 @@ def _likelihood_gradients(
         return _likelihood(lda, alpha, beta, state, lags, marks, valid_length, max_time)[0]
 
     def gradient(g: Any) -> Any:
-        _, pull = recorded_run.vjp(likelihood, (lda, alpha, beta, lags, max_time), range(5))
-        return tuple(pull(g[0]))
+        _, pullback = recorded_run.vjp(likelihood, (lda, alpha, beta, lags, max_time), range(5))
+        return tuple(pullback(g[0]))
 
     return gradient
 

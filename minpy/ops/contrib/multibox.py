@@ -19,7 +19,7 @@ from minpy.ops.registry import operator
 __all__ = ["multibox_detection", "multibox_prior", "multibox_target"]
 
 # Overlaps that are no larger match nothing.
-_LEAST_OVERLAP = 1e-6
+_MIN_OVERLAP = 1e-6
 
 
 def _require(name: str, argument: str, values: Sequence[float], count: int) -> None:
@@ -94,7 +94,7 @@ def _half_sides(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return half the widths and heights of the anchors of one pixel."""
     pairs = [*((size, ratios[0]) for size in sizes), *((sizes[0], ratio) for ratio in ratios[1:])]
-    size, root = np.array([one for one, _ in pairs], dtype), np.sqrt(np.array([one for _, one in pairs], dtype))
+    size, root = np.array([size for size, _ in pairs], dtype), np.sqrt(np.array([ratio for _, ratio in pairs], dtype))
     return size * dtype.type(aspect) * root / 2, size / root / 2
 
 
@@ -216,7 +216,7 @@ def multibox_target(
     classes[batch, position] = matched[:, 0] + 1
     places, mask = np.zeros((*match.shape, 4), dtype), np.zeros((*match.shape, 4), dtype)
     moves = moves_between(centers([corner[position] for corner in corners]), centers(matched[:, 1:].T))
-    places[batch, position] = np.stack([move / by for move, by in zip(moves, variances, strict=True)], -1)
+    places[batch, position] = np.stack([move / variance for move, variance in zip(moves, variances, strict=True)], -1)
     mask[batch, position] = 1
     return places.reshape(len(match), 4 * match.shape[1]), mask.reshape(len(match), 4 * match.shape[1]), classes
 
@@ -228,9 +228,11 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 def _count_objects(objects: np.ndarray) -> np.ndarray:
     """Return how many rows come before the first of class -1, which must be -1 throughout."""
-    ends = objects[..., 0] == -1
-    counts: np.ndarray = np.where(ends.any(1), ends.argmax(1), ends.shape[1]) if ends.size else np.zeros(len(ends), int)
-    batch = np.flatnonzero(counts < ends.shape[1])
+    is_end = objects[..., 0] == -1
+    counts: np.ndarray = (
+        np.where(is_end.any(1), is_end.argmax(1), is_end.shape[1]) if is_end.size else np.zeros(len(is_end), int)
+    )
+    batch = np.flatnonzero(counts < is_end.shape[1])
     last = objects[batch, counts[batch]]
     wrong = np.flatnonzero((np.abs(last + 1) > 0.5).any(1))
     if len(wrong):
@@ -256,15 +258,15 @@ def _best_overlaps(
     anchors, dtype = len(corners[0]), objects.dtype
     areas = box_areas(corners)
     best, match = np.full((batch, anchors), -1, dtype), np.full((batch, anchors), -1)
-    peak, place = np.full((batch, most), -np.inf, dtype), np.zeros((batch, most), np.intp)
+    largest, first_anchor = np.full((batch, most), -np.inf, dtype), np.zeros((batch, most), np.intp)
     if not anchors:
-        return best, match, (peak, place)
+        return best, match, (largest, first_anchor)
     for row in range(counts.max(initial=0)):
         items = np.flatnonzero(counts > row)
         overlaps = _object_overlaps(corners, areas, objects[items, row])
         first = overlaps.argmax(1)
-        place[items, row] = first
-        peak[items, row] = overlaps[np.arange(len(items)), first]
+        first_anchor[items, row] = first
+        largest[items, row] = overlaps[np.arange(len(items)), first]
         if len(items) == batch:
             better = overlaps > best
             np.copyto(match, row, where=better)
@@ -273,7 +275,7 @@ def _best_overlaps(
             better = overlaps > best[items]
             match[items] = np.where(better, row, match[items])
             best[items] = np.maximum(best[items], overlaps)
-    return best, match, (peak, place)
+    return best, match, (largest, first_anchor)
 
 
 def _match_objects(
@@ -291,7 +293,7 @@ def _match_objects(
         lambda batch, rows: _object_overlaps(corners, areas, objects[batch, rows]),
         peaks,
         match.shape[1],
-        _LEAST_OVERLAP,
+        _MIN_OVERLAP,
         rows_first=False,
     )
     match[best <= threshold if threshold > 0 else ...] = -1
@@ -303,18 +305,18 @@ def _hardest(
     scores: np.ndarray, match: np.ndarray, best: np.ndarray, counts: np.ndarray, ratio: float, threshold: float
 ) -> np.ndarray:
     """Return which anchors without a match are background: those whose probability of background is least."""
-    free = match < 0
-    candidates = free & (best < threshold) & (counts > 0)[:, None]
-    wanted = np.minimum(((~free).sum(1) * np.float32(ratio)).astype(np.intp), candidates.sum(1))
+    is_unmatched = match < 0
+    candidates = is_unmatched & (best < threshold) & (counts > 0)[:, None]
+    num_negatives = np.minimum(((~is_unmatched).sum(1) * np.float32(ratio)).astype(np.intp), candidates.sum(1))
     negative = np.zeros(match.shape, bool)
-    if not wanted.any():
+    if not num_negatives.any():
         return negative
     shifted = scores - scores.max(1, keepdims=True)
     background = shifted[:, 0].copy()
     total = np.exp(shifted, out=shifted).sum(1)
     probability = np.where(candidates, np.exp(background) / total, np.inf)
     order = np.argsort(probability, axis=1, kind="stable")
-    np.put_along_axis(negative, order, np.arange(match.shape[1]) < wanted[:, None], 1)
+    np.put_along_axis(negative, order, np.arange(match.shape[1]) < num_negatives[:, None], 1)
     return negative
 
 
@@ -422,17 +424,17 @@ def multibox_detection(
         corners = [np.clip(corner, 0, 1) for corner in corners]
     rows = np.stack([kind.astype(score.dtype), score, *corners], -1)
     counts = valid.sum(1, keepdims=True)
-    there = np.arange(count) < counts
-    if there.all():
+    is_filled = np.arange(count) < counts
+    if is_filled.all():
         result[...] = rows
     else:
         first = np.argsort(~valid, axis=1, kind="stable")
-        result[...] = np.where(there[..., None], np.take_along_axis(rows, first[..., None], 1), -1)
+        result[...] = np.where(is_filled[..., None], np.take_along_axis(rows, first[..., None], 1), -1)
     if not 0 < nms_threshold <= 1:
         return result
-    most = int(counts.max()) if nms_topk <= 0 else min(nms_topk, int(counts.max()))
-    order = np.argsort(np.where(valid, -score, np.inf), axis=1, kind="stable")[:, :most]
-    alive = there[:, :most]
+    max_candidates = int(counts.max()) if nms_topk <= 0 else min(nms_topk, int(counts.max()))
+    order = np.argsort(np.where(valid, -score, np.inf), axis=1, kind="stable")[:, :max_candidates]
+    alive = is_filled[:, :max_candidates]
     best = np.take_along_axis(rows, order[..., None], 1)
     keep = kept_boxes(
         [np.ascontiguousarray(best[..., column]) for column in range(2, 6)],
@@ -442,8 +444,8 @@ def multibox_detection(
         inclusive=True,
     )
     best[..., 0] = np.where(keep, best[..., 0], -1)
-    result[:, :most] = np.where(alive[..., None], best, -1)
-    result[:, most:, 0] = -1
+    result[:, :max_candidates] = np.where(alive[..., None], best, -1)
+    result[:, max_candidates:, 0] = -1
     return result
 
 

@@ -1,4 +1,4 @@
-"""Operators on trial that count positions, or take and put rows: arange_like, index_array, index_copy, boolean_mask."""
+"""Operators that count positions, or take and put rows: arange_like, index_array, index_copy, boolean_mask."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def index_array(data: np.ndarray, *, axes: tuple[int, ...] | None = None) -> np.
     """
     chosen = _numbered_axes(axes, data.ndim)
     result = np.empty((*data.shape, len(chosen)), np.int64)
-    for place, axis in enumerate(chosen):
-        result[..., place] = np.arange(data.shape[axis]).reshape((-1,) + (1,) * (data.ndim - axis - 1))
+    for position, axis in enumerate(chosen):
+        result[..., position] = np.arange(data.shape[axis]).reshape((-1,) + (1,) * (data.ndim - axis - 1))
     return result
 
 
@@ -178,9 +178,9 @@ def _row_numbers(index: Any, count: int) -> np.ndarray:
 @index_copy.def_grad(argnum=0)
 def _old_gradient(ans: Any, old_tensor: Any, index_vector: Any, new_tensor: Any) -> Any:
     shape = np.shape(old_tensor)
-    kept = np.ones((shape[0],) + (1,) * (len(shape) - 1), np.bool_)
-    kept[raw_of(index_vector).astype(np.int64)] = False
-    return lambda g: np.where(kept, g, 0)
+    is_kept = np.ones((shape[0],) + (1,) * (len(shape) - 1), np.bool_)
+    is_kept[raw_of(index_vector).astype(np.int64)] = False
+    return lambda g: np.where(is_kept, g, 0)
 
 
 @index_copy.def_grad(argnum=2)
@@ -189,8 +189,8 @@ def _new_gradient(ans: Any, old_tensor: Any, index_vector: Any, new_tensor: Any)
     count = len(rows)
     last = np.zeros(np.shape(old_tensor)[0], np.int64)
     last[rows] = np.arange(count)
-    stays = (last[rows] == np.arange(count)).reshape((count,) + (1,) * (np.ndim(new_tensor) - 1))
-    return lambda g: np.where(stays, index_by_key(g, key=rows), 0)
+    is_last = (last[rows] == np.arange(count)).reshape((count,) + (1,) * (np.ndim(new_tensor) - 1))
+    return lambda g: np.where(is_last, index_by_key(g, key=rows), 0)
 
 
 @index_copy.def_infer_shape

@@ -16,7 +16,7 @@ from minpy.ops.registry import operator
 
 __all__ = ["multi_proposal", "proposal"]
 
-_FACTS: Any = {
+_OPTIONS: Any = {
     "outputs": lambda attributes: ("output", "score") if attributes.get("output_score") else ("output",),
     "zero": "all",
     "dtypes": with_followers,
@@ -24,7 +24,7 @@ _FACTS: Any = {
 }
 
 
-@operator(name="_contrib_MultiProposal", **_FACTS)
+@operator(name="_contrib_MultiProposal", **_OPTIONS)
 def multi_proposal(
     cls_prob: np.ndarray,
     bbox_pred: np.ndarray,
@@ -98,7 +98,7 @@ def multi_proposal(
     return _proposals(cls_prob, bbox_pred, im_info, anchors, feature_stride, *limits, output_score, iou_loss)
 
 
-@operator(name="_contrib_Proposal", **_FACTS)
+@operator(name="_contrib_Proposal", **_OPTIONS)
 def proposal(
     cls_prob: np.ndarray,
     bbox_pred: np.ndarray,
@@ -171,8 +171,8 @@ def _check(name: str, cls_prob: np.ndarray, moves: Any, info: Any, anchors: int)
 def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
     """Return the anchors of the first position, of shape (anchors, 4); sides are rounded before they are scaled."""
     ratio, scale = (part.ravel() for part in np.meshgrid(ratios, scales, indexing="ij"))
-    plain = np.floor(np.sqrt(np.floor(stride * stride / ratio)) + 0.5)
-    width, height = plain * scale, np.floor(plain * ratio + 0.5) * scale
+    base_width = np.floor(np.sqrt(np.floor(stride * stride / ratio)) + 0.5)
+    width, height = base_width * scale, np.floor(base_width * ratio + 0.5) * scale
     center = 0.5 * (stride - 1)
     half = np.stack([0.5 * (width - 1), 0.5 * (height - 1)], -1)
     return np.concatenate([center - half, center + half], 1)
@@ -184,8 +184,8 @@ def _proposals(
     im_info: np.ndarray,
     anchors: np.ndarray,
     stride: int,
-    before: int,
-    after: int,
+    pre_nms_count: int,
+    post_nms_count: int,
     threshold: float,
     min_size: int,
     output_score: bool,
@@ -193,44 +193,44 @@ def _proposals(
 ) -> Any:
     batch, _, height, width = cls_prob.shape
     count = len(anchors) * height * width
-    if not count and batch * after:
+    if not count and batch * post_nms_count:
         raise ArgumentError(f"proposals: cls_prob has shape {cls_prob.shape}; expected positions to choose from.")
     dtype = cls_prob.dtype if cls_prob.dtype.itemsize > 2 else np.dtype(np.float32)
     info = im_info.astype(dtype)[:, :, None, None, None]
     score = cls_prob[:, len(anchors) :].transpose(0, 2, 3, 1).astype(dtype)
     moves = bbox_pred.reshape(batch, len(anchors), 4, height, width).transpose(2, 0, 3, 4, 1).astype(dtype)
-    corners = _moved(anchors.astype(dtype), moves, stride, iou_loss)
+    corners = _moved_anchors(anchors.astype(dtype), moves, stride, iou_loss)
     limits = (info[:, 1] - 1, info[:, 0] - 1)
     corners = [np.clip(corner, 0, limits[position % 2]) for position, corner in enumerate(corners)]
     outside = np.arange(height)[:, None, None] >= np.floor(info[:, 0] / stride)
     outside = outside | (np.arange(width)[:, None] >= np.floor(info[:, 1] / stride))
     score = np.where(outside, -1, score)
-    least = min_size * info[:, 2]
-    small = (corners[2] - corners[0] + 1 < least) | (corners[3] - corners[1] + 1 < least)
+    min_side = min_size * info[:, 2]
+    small = (corners[2] - corners[0] + 1 < min_side) | (corners[3] - corners[1] + 1 < min_side)
     corners = [
-        np.where(small, corner + (least / 2 if position > 1 else -least / 2), corner)
+        np.where(small, corner + (min_side / 2 if position > 1 else -min_side / 2), corner)
         for position, corner in enumerate(corners)
     ]
     score = np.where(small, -1, score).reshape(batch, count).astype(dtype, copy=False)
-    before = min(before, count) if before > 0 else count
-    order = np.argsort(-score, axis=1, kind="stable")[:, :before]
+    pre_nms_count = min(pre_nms_count, count) if pre_nms_count > 0 else count
+    order = np.argsort(-score, axis=1, kind="stable")[:, :pre_nms_count]
     boxes = [np.take_along_axis(corner.reshape(batch, count), order, 1).astype(dtype, copy=False) for corner in corners]
     keep = kept_boxes(boxes, np.ones(order.shape, bool), threshold, margin=1)
-    kept = np.cumsum(keep, axis=1)
-    # Of the first so many that stay, in turns.
-    many = np.minimum(kept[:, -1:], min(after, before))
-    wanted = np.arange(after) % many
-    chosen = np.take_along_axis(np.argsort(~keep, axis=1, kind="stable"), wanted, 1)
+    num_kept = np.cumsum(keep, axis=1)
+    # Where fewer boxes stay than are to be returned, they are repeated in turn.
+    num_distinct = np.minimum(num_kept[:, -1:], min(post_nms_count, pre_nms_count))
+    ranks = np.arange(post_nms_count) % num_distinct
+    chosen = np.take_along_axis(np.argsort(~keep, axis=1, kind="stable"), ranks, 1)
     images = np.broadcast_to(np.arange(batch, dtype=dtype)[:, None], chosen.shape)
     result = np.stack([images, *(np.take_along_axis(box, chosen, 1) for box in boxes)], -1)
-    result = result.reshape(batch * after, 5).astype(cls_prob.dtype, copy=False)
+    result = result.reshape(batch * post_nms_count, 5).astype(cls_prob.dtype, copy=False)
     if not output_score:
         return result
     scores = np.take_along_axis(np.take_along_axis(score, order, 1), chosen, 1)
-    return result, scores.reshape(batch * after, 1).astype(cls_prob.dtype, copy=False)
+    return result, scores.reshape(batch * post_nms_count, 1).astype(cls_prob.dtype, copy=False)
 
 
-def _moved(anchors: np.ndarray, moves: np.ndarray, stride: int, iou_loss: bool) -> list[np.ndarray]:
+def _moved_anchors(anchors: np.ndarray, moves: np.ndarray, stride: int, iou_loss: bool) -> list[np.ndarray]:
     """Return the corners, of shape (batch, height, width, anchors), of anchors moved and scaled as predicted."""
     height, width = moves.shape[2:4]
     right = np.arange(width, dtype=anchors.dtype)[:, None] * stride

@@ -44,7 +44,7 @@ def _require_groups(name: str, shape: Ints, output_dim: int, group_size: int, po
         )
 
 
-def _groups(pooled_size: int, group_size: int) -> np.ndarray:
+def _channel_groups(pooled_size: int, group_size: int) -> np.ndarray:
     """Return the place of the grid of channels that each bin takes, of shape (pooled_size, pooled_size)."""
     along = np.clip(np.arange(pooled_size) * group_size // pooled_size, 0, group_size - 1)
     return along[:, None] * group_size + along
@@ -58,14 +58,14 @@ def _rounded(values: Any) -> Any:
 # -- PSROIPooling ------------------------------------------------------------------------------------------------------
 
 
-def _sums(data: Any) -> Any:
+def _integral_images(data: Any) -> Any:
     """Return the sums of all points above and to the left of each corner between points, in float64."""
     padded = np.pad(data.astype(np.float64), ((0, 0), (0, 0), (1, 0), (1, 0)))
     return np.cumsum(np.cumsum(padded, axis=2), axis=3)
 
 
 def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int) -> tuple[Any, Any]:
-    """Return the four corners of each bin, as rows of `_sums`, and their weights: (bins, 4) each."""
+    """Return the four corners of each bin, as rows of `_integral_images`, and their weights: (bins, 4) each."""
     _, _, height, width = shape
     boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
     scale = np.array(spatial_scale, boxes.dtype)
@@ -73,23 +73,23 @@ def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, gro
     sizes = np.maximum((_rounded(boxes[:, 3:5]) + 1) * scale - starts, np.array(0.1, boxes.dtype))
     steps = np.arange(pooled_size + 1).astype(boxes.dtype)
 
-    def along(axis: int, length: int) -> tuple[Any, Any]:
+    def bin_edges(axis: int, length: int) -> tuple[Any, Any]:
         edges = np.expand_dims(sizes[:, axis] / pooled_size, 1), np.expand_dims(starts[:, axis], 1)
         first = np.floor(steps[:-1] * edges[0] + edges[1])
         last = np.ceil(steps[1:] * edges[0] + edges[1])
         return np.clip(first, 0, length), np.clip(last, 0, length)
 
-    top, bottom = along(1, height)
-    left, right = along(0, width)
-    tall = np.maximum(bottom - top, 0)[:, :, None]
-    wide = np.maximum(right - left, 0)[:, None, :]
-    area = tall * wide
+    top, bottom = bin_edges(1, height)
+    left, right = bin_edges(0, width)
+    bin_heights = np.maximum(bottom - top, 0)[:, :, None]
+    bin_widths = np.maximum(right - left, 0)[:, None, :]
+    area = bin_heights * bin_widths
     share = np.where(area > 0, 1 / np.maximum(area, 1), 0).astype(np.float64)
     rows = np.stack((top, top, bottom, bottom), axis=-1)[:, :, None, :].astype(np.intp)
     columns = np.stack((left, right, left, right), axis=-1)[:, None, :, :].astype(np.intp)
-    numbers = np.reshape(boxes[:, 0].astype(np.intp), (-1, 1, 1, 1))
-    places = (numbers * (height + 1) + rows) * (width + 1) + columns
-    places = places * group_size**2 + np.expand_dims(_groups(pooled_size, group_size), -1)
+    image_numbers = np.reshape(boxes[:, 0].astype(np.intp), (-1, 1, 1, 1))
+    places = (image_numbers * (height + 1) + rows) * (width + 1) + columns
+    places = places * group_size**2 + np.expand_dims(_channel_groups(pooled_size, group_size), -1)
     weights = np.expand_dims(share, -1) * np.array([1.0, -1.0, -1.0, 1.0])
     count = np.shape(rois)[0] * pooled_size**2
     return np.reshape(places, (count, 4)), np.reshape(weights, (count, 4))
@@ -142,7 +142,7 @@ def psroi_pooling(
     require_boxes("PSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
     _require_groups("PSROIPooling", data.shape, output_dim, group_size, pooled_size)
     places, weights = _corners(data.shape, rois, spatial_scale, pooled_size, group_size)
-    rows = gather_rows.forward(pixels(_sums(data), group_size**2), weights, places)
+    rows = gather_rows.forward(pixels(_integral_images(data), group_size**2), weights, places)
     return box_grids(rows, np.shape(rois)[0], pooled_size, pooled_size).astype(data.dtype)
 
 
@@ -151,15 +151,15 @@ def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, poo
     shape, dtype = np.shape(data), data.dtype
     group_size = group_size or pooled_size
     batch, channels, height, width = shape
-    larger = (batch, channels, height + 1, width + 1)
+    corner_shape = (batch, channels, height + 1, width + 1)
     count = batch * (height + 1) * (width + 1) * group_size**2
 
     def gradient(g: Any) -> Any:
         places, weights = _corners(shape, rois, spatial_scale, pooled_size, group_size)
         rows = scatter_rows(box_rows(g).astype(np.float64), weights, places, count=count)
-        # The transpose of `_sums`: the sums of what stands at the corners below and to the right of each point.
-        turned = images(rows, larger, group_size**2)[:, :, ::-1, ::-1]
-        return np.cumsum(np.cumsum(turned, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
+        # The transpose of `_integral_images`: the sums over the corners below and to the right of each point.
+        flipped = images(rows, corner_shape, group_size**2)[:, :, ::-1, ::-1]
+        return np.cumsum(np.cumsum(flipped, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
 
     return gradient
 
@@ -202,13 +202,13 @@ def _moved_samples(
     ends = (_rounded(boxes[:, 3:5]) + 1) * scale - half
     sizes = np.maximum(ends - starts, np.array(0.1, dtype))
     count, classes = np.shape(rois)[0], 1 if trans is None else np.shape(trans)[1] // 2
-    whole = (count, classes, bins, bins, sample_per_part, sample_per_part)
+    sample_shape = (count, classes, bins, bins, sample_per_part, sample_per_part)
     if trans is not None:  # each bin takes one of part_size x part_size displacements, of each class of channels
         part = np.arange(bins) * part_size // bins
         moves = np.reshape(trans, (count, classes, 2, part_size, part_size))[..., part[:, None], part]
         moves = moves.astype(np.promote_types(dtype, trans.dtype)) * trans_std
 
-    def along(axis: int) -> Any:
+    def sample_positions(axis: int) -> Any:
         """Return the positions of all samples along an axis, x for 0."""
         size, start = (np.reshape(values[:, axis], (-1, 1, 1, 1, 1, 1)) for values in (sizes, starts))
         bin_size = size / bins
@@ -216,20 +216,20 @@ def _moved_samples(
         sample_number = np.reshape(np.arange(sample_per_part).astype(dtype), (-1, *(1,) * axis))
         positions = bin_number * bin_size + start + sample_number * (bin_size / sample_per_part)
         if trans is not None:
-            positions = positions + np.reshape(moves[:, :, axis], (*whole[:4], 1, 1)) * size
-        positions = positions + np.zeros(whole, dtype)
+            positions = positions + np.reshape(moves[:, :, axis], (*sample_shape[:4], 1, 1)) * size
+        positions = positions + np.zeros(sample_shape, dtype)
         # At a point itself, where the slope changes, MXNet has none.
         return np.where(positions == np.floor(positions), np.floor(positions), positions)
 
-    x, y = along(0), along(1)
+    x, y = sample_positions(0), sample_positions(1)
     inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
     rows, down = clamped_taps(y, height, inside)
     columns, across = clamped_taps(x, width, inside)
     counts = np.sum(inside.astype(dtype), axis=(4, 5))
-    share = np.reshape(1 / np.maximum(counts, 1), (*whole[:4], 1, 1, 1, 1))
+    share = np.reshape(1 / np.maximum(counts, 1), (*sample_shape[:4], 1, 1, 1, 1))
     images = np.reshape(boxes[:, 0].astype(np.intp), (-1, *(1,) * 6))
     places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
-    groups = np.reshape(_groups(bins, group_size), (bins, bins, 1, 1, 1, 1))
+    groups = np.reshape(_channel_groups(bins, group_size), (bins, bins, 1, 1, 1, 1))
     places = (places * group_size**2 + groups) * classes + np.reshape(np.arange(classes), (-1, *(1,) * 6))
     weights = np.expand_dims(down, -1) * np.expand_dims(across, -2) * share
     flat = (count * classes * bins * bins, 4 * sample_per_part**2)
@@ -328,8 +328,8 @@ def _require_trans(
             f"{name}: part_size is {part_size} and sample_per_part {sample_per_part}; expected whole numbers >= 1."
         )
     if (trans is None) != bool(no_trans):
-        stands = "is missing; give it, or pass no_trans=True" if trans is None else "is given with no_trans=True"
-        raise ArgumentError(f"{name}: trans {stands}.")
+        problem = "is missing; give it, or pass no_trans=True" if trans is None else "is given with no_trans=True"
+        raise ArgumentError(f"{name}: trans {problem}.")
     if trans is None:
         return
     shape = np.shape(trans)
@@ -351,6 +351,6 @@ def _deformable_shapes(
     shapes: list[Any] = [(data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:]), (boxes, 5)]
     if len(inputs) > 2:
         trans, part = with_axes(inputs[2], 4), part_size or pooled_size
-        along = tuple(merge_lengths(length, part) for length in trans[2:])
-        shapes.append((merge_lengths(trans[0], boxes), trans[1], *along))
+        part_lengths = tuple(merge_lengths(length, part) for length in trans[2:])
+        shapes.append((merge_lengths(trans[0], boxes), trans[1], *part_lengths))
     return shapes, [(boxes, output_dim, pooled_size, pooled_size)]

@@ -60,12 +60,12 @@ def require_boxes(name: str, data: Any, rois: Any, columns: int, meaning: str, l
         )
 
 
-def _working(data: Any, rois: Any) -> Any:
+def _compute_dtype(data: Any, rois: Any) -> Any:
     """Return the dtype to compute positions in."""
     return np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
 
 
-def _counts(positions: Any, limit: int) -> Any:
+def _is_inside(positions: Any, limit: int) -> Any:
     """Return which positions are in the feature map, or no more than a point outside."""
     return np.logical_and(positions >= -1, positions <= limit)
 
@@ -91,7 +91,7 @@ def _samples_along(starts: Any, lengths: Any, bins: int, ratio: int) -> tuple[An
 def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: int) -> tuple[Any, Any]:
     """Return which points of an axis of `limit` points each bin of each box takes, and their weights."""
     positions, share = _samples_along(starts, lengths, bins, sample_ratio)
-    places, weights = clamped_taps(positions, limit, _counts(positions, limit))
+    places, weights = clamped_taps(positions, limit, _is_inside(positions, limit))
     weights = weights * np.expand_dims(share, -1)
     shape = (*np.shape(positions)[:2], 2 * np.shape(positions)[2])
     return np.reshape(places, shape), np.reshape(weights, shape)
@@ -109,24 +109,26 @@ def _box_taps(
 ) -> tuple[Any, Any]:
     """Return which pixels each place of each box takes, and their weights."""
     _, _, height, width = shape
-    tall, wide = grid
+    grid_height, grid_width = grid
     rois = rois.astype(dtype)
     corners = rois[:, 1:] * np.array(spatial_scale, dtype) - np.array(0.5 if aligned else 0, dtype)
     sizes = corners[:, 2:] - corners[:, :2]
     if not aligned:
         sizes = np.maximum(sizes, 1)
-    rows, down = _axis_taps(corners[:, 1], sizes[:, 1], tall, sample_ratio, height)
-    columns, across = _axis_taps(corners[:, 0], sizes[:, 0], wide, sample_ratio, width)
-    there = np.reshape(rois[:, 0] >= 0, (-1, 1, 1))
-    down = np.where(there, down, 0)
-    numbers = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
-    rows = (numbers * height + rows) * width
+    rows, down = _axis_taps(corners[:, 1], sizes[:, 1], grid_height, sample_ratio, height)
+    columns, across = _axis_taps(corners[:, 0], sizes[:, 0], grid_width, sample_ratio, width)
+    has_image = np.reshape(rois[:, 0] >= 0, (-1, 1, 1))
+    down = np.where(has_image, down, 0)
+    image_numbers = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
+    rows = (image_numbers * height + rows) * width
     places = rows[:, :, None, :, None] + columns[:, None, :, None, :]
     weights = down[:, :, None, :, None] * across[:, None, :, None, :]
     if position_sensitive:
-        places = places * (tall * wide) + np.reshape(np.arange(tall * wide), (1, tall, wide, 1, 1))
+        places = places * (grid_height * grid_width) + np.reshape(
+            np.arange(grid_height * grid_width), (1, grid_height, grid_width, 1, 1)
+        )
     taps = np.shape(rows)[2] * np.shape(columns)[2]
-    count = np.shape(rois)[0] * tall * wide
+    count = np.shape(rois)[0] * grid_height * grid_width
     return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
 
 
@@ -188,7 +190,7 @@ def roi_align(
             f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with "
             "x1 <= x2 and y1 <= y2, as aligned=True."
         )
-    dtype = _working(data, rois)
+    dtype = _compute_dtype(data, rois)
     places, weights = _box_taps(data.shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
     rows = gather_rows.forward(pixels(data, grid[0] * grid[1] if position_sensitive else 1), weights, places)
     return box_grids(rows, len(rois), *grid)
@@ -204,7 +206,7 @@ def _require_places(name: str, channels: int, grid: tuple[int, int]) -> None:
 
 @roi_align.def_grad(argnum=0)
 def _roi_align_gradient(ans: Any, data: Any, rois: Any, *, pooled_size: Any, **sampling: Any) -> Any:
-    shape, dtype = np.shape(data), _working(data, rois)
+    shape, dtype = np.shape(data), _compute_dtype(data, rois)
     grid = pooled_lengths("ROIAlign", pooled_size)
     split = grid[0] * grid[1] if sampling["position_sensitive"] else 1
     count = shape[0] * shape[2] * shape[3] * split
@@ -241,27 +243,27 @@ def _rotated_taps(
 ) -> tuple[Any, Any]:
     """Return which pixels each place of each turned box takes, and their weights."""
     _, _, height, width = shape
-    tall, wide = grid
+    grid_height, grid_width = grid
     rois = rois.astype(dtype)
-    middles = rois[:, 1:3] * np.array(spatial_scale, dtype)
+    centers = rois[:, 1:3] * np.array(spatial_scale, dtype)
     sizes = np.maximum(rois[:, 3:5] * np.array(spatial_scale, dtype), 1)
     angles = rois[:, 5] * np.array(np.pi / 180, dtype)
 
-    down, down_share = _samples_along(-sizes[:, 1] / 2, sizes[:, 1], tall, sampling_ratio)
-    across, across_share = _samples_along(-sizes[:, 0] / 2, sizes[:, 0], wide, sampling_ratio)
+    down, down_share = _samples_along(-sizes[:, 1] / 2, sizes[:, 1], grid_height, sampling_ratio)
+    across, across_share = _samples_along(-sizes[:, 0] / 2, sizes[:, 0], grid_width, sampling_ratio)
     down, down_share = down[:, :, None, :, None], down_share[:, :, None, :, None]
     across, across_share = across[:, None, :, None, :], across_share[:, None, :, None, :]
-    alone = (-1, 1, 1, 1, 1)
-    cosine, sine = np.reshape(np.cos(angles), alone), np.reshape(np.sin(angles), alone)
-    x = across * cosine + down * sine + np.reshape(middles[:, 0], alone)
-    y = down * cosine - across * sine + np.reshape(middles[:, 1], alone)
-    rows, weights_down = clamped_taps(y, height, _counts(y, height))
-    columns, weights_across = clamped_taps(x, width, _counts(x, width))
-    numbers = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
-    places = np.expand_dims((numbers * height + rows) * width, -1) + np.expand_dims(columns, -2)
+    per_box = (-1, 1, 1, 1, 1)
+    cosine, sine = np.reshape(np.cos(angles), per_box), np.reshape(np.sin(angles), per_box)
+    x = across * cosine + down * sine + np.reshape(centers[:, 0], per_box)
+    y = down * cosine - across * sine + np.reshape(centers[:, 1], per_box)
+    rows, weights_down = clamped_taps(y, height, _is_inside(y, height))
+    columns, weights_across = clamped_taps(x, width, _is_inside(x, width))
+    image_numbers = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
+    places = np.expand_dims((image_numbers * height + rows) * width, -1) + np.expand_dims(columns, -2)
     weights = np.expand_dims(weights_down, -1) * np.expand_dims(weights_across, -2)
     weights = weights * (down_share * across_share)[..., None, None]
-    count = np.shape(rois)[0] * tall * wide
+    count = np.shape(rois)[0] * grid_height * grid_width
     taps = 4 * np.shape(x)[3] * np.shape(x)[4]
     return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
 
@@ -305,13 +307,13 @@ def rotated_roi_align(
     """
     grid = pooled_lengths("RROIAlign", pooled_size)
     require_boxes("RROIAlign", data, rois, 6, "(image, x, y, width, height, degrees)", 0)
-    places, weights = _rotated_taps(data.shape, rois, _working(data, rois), grid, spatial_scale, sampling_ratio)
+    places, weights = _rotated_taps(data.shape, rois, _compute_dtype(data, rois), grid, spatial_scale, sampling_ratio)
     return box_grids(gather_rows.forward(pixels(data), weights, places), len(rois), *grid)
 
 
 @rotated_roi_align.def_grad(argnum=0)
 def _rotated_gradient(ans: Any, data: Any, rois: Any, *, pooled_size: Any, **sampling: Any) -> Any:
-    shape, dtype = np.shape(data), _working(data, rois)
+    shape, dtype = np.shape(data), _compute_dtype(data, rois)
     grid = pooled_lengths("RROIAlign", pooled_size)
     count = shape[0] * shape[2] * shape[3]
 

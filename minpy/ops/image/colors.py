@@ -36,13 +36,13 @@ def _require_colors(name: str, shape: Any) -> None:
         raise ShapeError(f"{name}: data has shape {shape}; expected one channel or three.")
 
 
-def _real(name: str, data: np.ndarray) -> np.ndarray:
+def _as_float(name: str, data: np.ndarray) -> np.ndarray:
     """Return an image in the floating point in which it is computed."""
     require_numbers(name, data)
     return data if data.dtype.kind == "f" and data.dtype.itemsize > 2 else data.astype(np.float32)
 
 
-def _saturated(image: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def _clipped_to_dtype(image: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return values in a dtype: in an integer one, those out of range at its ends, and fractions cut off."""
     if dtype.kind == "f":
         return image.astype(dtype, copy=False)
@@ -80,7 +80,7 @@ def _saturation_adjoint(image: Any, factor: Any, g: Any) -> Any:
     return g * factor + _gray_adjoint(np.sum(g, axis=2, keepdims=True) * (1 - factor), channels)
 
 
-def _turned(image: Any, turns: Any) -> tuple[Any, ...]:
+def _hue_rotated(image: Any, turns: Any) -> tuple[Any, ...]:
     """Return an image with its hues turned, and what its derivative is made of.
 
     On the circle of hues, from 0 to 6, a channel lies at the smallest value of its pixel, at the largest, or on a slope
@@ -90,24 +90,24 @@ def _turned(image: Any, turns: Any) -> tuple[Any, ...]:
     spread = high - low
     first = image.argmax(2)[..., None]
     after, before = (np.take_along_axis(image, (first + step) % 3, 2) for step in (1, 2))
-    moved = np.divide(after - before, spread, out=np.zeros_like(spread), where=spread > 0)
-    place = np.mod(2 * first + moved + 6 * turns - 2 * np.arange(3), 6)
-    height = np.clip(np.abs(place - 3) - 1, 0, 1)
-    slope = np.where((place > 1) & (place < 2), -1, np.where((place > 4) & (place < 5), 1, 0))
-    return (low + spread * height).astype(image.dtype, copy=False), first, moved, height, slope, spread
+    offset = np.divide(after - before, spread, out=np.zeros_like(spread), where=spread > 0)
+    phase = np.mod(2 * first + offset + 6 * turns - 2 * np.arange(3), 6)
+    height = np.clip(np.abs(phase - 3) - 1, 0, 1)
+    slope = np.where((phase > 1) & (phase < 2), -1, np.where((phase > 4) & (phase < 5), 1, 0))
+    return (low + spread * height).astype(image.dtype, copy=False), first, offset, height, slope, spread
 
 
 def _hue_adjoint(image: Any, turns: Any, g: Any) -> Any:
     if np.shape(image)[2] == 1:
         return g
-    _, first, moved, height, slope, spread = _turned(image, turns)
+    _, first, offset, height, slope, spread = _hue_rotated(image, turns)
     channels = np.arange(3)
     largest = (channels == first).astype(image.dtype)
     smallest = (channels == image.argmin(2)[..., None]).astype(image.dtype)
-    sideways = (channels == (first + 1) % 3) * 1.0 - (channels == (first + 2) % 3) * 1.0
+    neighbours = (channels == (first + 1) % 3) * 1.0 - (channels == (first + 2) % 3) * 1.0
     # Where channel i goes when j changes, (height, width, i, j): the pixel's ends and its place all move.
-    steep = (height - slope * moved)[..., None]
-    matrix = smallest[:, :, None] + steep * (largest - smallest)[:, :, None] + slope[..., None] * sideways[:, :, None]
+    steep = (height - slope * offset)[..., None]
+    matrix = smallest[:, :, None] + steep * (largest - smallest)[:, :, None] + slope[..., None] * neighbours[:, :, None]
     matrix = np.where(spread[..., None] > 0, matrix, np.eye(3)).astype(image.dtype)
     return np.squeeze(np.expand_dims(g, 2) @ matrix, 2)
 
@@ -119,15 +119,15 @@ _CHANGES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda image, factor: image.copy() if image.shape[2] == 1 else image * factor + (1 - factor) * _gray(image),
         _saturation_adjoint,
     ),
-    "hue": (lambda image, turns: image.copy() if image.shape[2] == 1 else _turned(image, turns)[0], _hue_adjoint),
+    "hue": (lambda image, turns: image.copy() if image.shape[2] == 1 else _hue_rotated(image, turns)[0], _hue_adjoint),
 }
 
 
-def _changed(name: str, data: np.ndarray, kind: str, factor: Any) -> np.ndarray:
-    real = _real(name, data)
+def _adjusted(name: str, data: np.ndarray, kind: str, factor: Any) -> np.ndarray:
+    real = _as_float(name, data)
     image = _CHANGES[kind][0](real, real.dtype.type(factor))
     # A turn back and forth leaves 46.99997, which is 47.
-    return _saturated(np.rint(image) if kind == "hue" and data.dtype.kind != "f" else image, data.dtype)
+    return _clipped_to_dtype(np.rint(image) if kind == "hue" and data.dtype.kind != "f" else image, data.dtype)
 
 
 # -- one change by chance ----------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ min_factor, max_factor : float
 Returns
 -------
 NDArray
-    Of the data's shape and dtype; of integers, fractions are {rest}, and what is out of range becomes the
+    Of the data's shape and dtype; of integers, fractions are {rounding}, and what is out of range becomes the
     nearest that is not.
 
 Raises
@@ -161,9 +161,9 @@ Examples
 >>> from minpy import nd
 >>> image = nd.array([[[10, 20, 30]]])
 >>> nd.image.random_{kind}(image, min_factor={factor}, max_factor={factor}).asnumpy().ravel()
-{answer}
+{output}
 """
-_MEANINGS = {
+_FACTOR_DOCS = {
     "brightness": ("Values are multiplied by it.", 2, "array([20., 40., 60.], dtype=float32)"),
     "contrast": ("With 0 all is as gray as the mean, with 1 as it was.", 1, "array([10., 20., 30.], dtype=float32)"),
     "saturation": ("With 0 pixels are gray, with 1 as they were.", 1, "array([10., 20., 30.], dtype=float32)"),
@@ -181,25 +181,25 @@ def _define_change(kind: str) -> Operator:
             if factor < 0:
                 raise ArgumentError(f"{name}: {argument} is {factor}; expected 0 or more.")
         factor = generator().uniform(0, 1) * (max_factor - min_factor) + min_factor
-        return _changed(name, data, kind, factor), np.array([factor], np.float64)
+        return _adjusted(name, data, kind, factor), np.array([factor], np.float64)
 
-    meaning, factor, answer = _MEANINGS[kind]
-    rest = "rounded" if kind == "hue" else "cut off"
-    change.__doc__ = _DOC.format(kind=kind, meaning=meaning, factor=factor, answer=answer, rest=rest)
-    made: Operator = operator(change, name=f"_image_{name}", random=True, visible_outputs=1)
+    meaning, factor, output = _FACTOR_DOCS[kind]
+    rounding = "rounded" if kind == "hue" else "cut off"
+    change.__doc__ = _DOC.format(kind=kind, meaning=meaning, factor=factor, output=output, rounding=rounding)
+    op: Operator = operator(change, name=f"_image_{name}", random=True, visible_outputs=1)
 
-    @made.def_grad()
+    @op.def_grad()
     def gradient(ans: Any, data: Any) -> Any:
         image, adjoint = raw_of(data), _CHANGES[kind][1]
         factor = image.dtype.type(raw_of(ans[1])[0])
         return lambda g: adjoint(image, factor, g[0])
 
-    return _infer(made, name, (1,))
+    return _define_inference(op, name, (1,))
 
 
-def _infer(made: Operator, name: str, *drawn: tuple[int, ...]) -> Operator:
-    infer_like_image(made, lambda shape: _require_colors(name, shape), np.float64, *drawn)
-    return made
+def _define_inference(op: Operator, name: str, *drawn: tuple[int, ...]) -> Operator:
+    infer_like_image(op, lambda shape: _require_colors(name, shape), np.float64, *drawn)
+    return op
 
 
 for _kind in _CHANGES:
@@ -246,14 +246,14 @@ def random_color_jitter(data: np.ndarray, *, brightness: float, contrast: float,
     require_numbers("random_color_jitter", data)
     image = data.copy()
     for kind, factor in _drawn_changes(drawn):
-        image = _changed("random_color_jitter", image, kind, factor)
+        image = _adjusted("random_color_jitter", image, kind, factor)
     return image, drawn
 
 
 def _drawn_changes(drawn: np.ndarray) -> list[tuple[str, float]]:
     """Return (kind, factor) of the changes that do something."""
     kinds = list(_CHANGES)
-    changes = [(kinds[int(which)], float(factor)) for which, factor in drawn.T]
+    changes = [(kinds[int(index)], float(factor)) for index, factor in drawn.T]
     return [(kind, factor) for kind, factor in changes if factor != (0 if kind == "hue" else 1)]
 
 
@@ -263,7 +263,7 @@ def _random_color_jitter_gradient(ans: Any, data: Any) -> Any:
     steps = []
     for kind, factor in _drawn_changes(raw_of(ans[1])):
         steps.append((_CHANGES[kind][1], image, image.dtype.type(factor)))
-        image = _changed("random_color_jitter", image, kind, factor)
+        image = _adjusted("random_color_jitter", image, kind, factor)
 
     def gradient(g: Any) -> Any:
         part = g[0]
@@ -274,17 +274,17 @@ def _random_color_jitter_gradient(ans: Any, data: Any) -> Any:
     return gradient
 
 
-_infer(random_color_jitter, "random_color_jitter", (2, 4))
+_define_inference(random_color_jitter, "random_color_jitter", (2, 4))
 
 
 # -- lighting ----------------------------------------------------------------------------------------------------------
 
 
-def _lit(name: str, data: np.ndarray, alpha: Any) -> np.ndarray:
-    real = _real(name, data)
+def _with_lighting(name: str, data: np.ndarray, alpha: Any) -> np.ndarray:
+    real = _as_float(name, data)
     if data.shape[2] == 1:
         return data.copy()
-    return _saturated(real + (_LIGHTING @ np.asarray(alpha, np.float64)).astype(real.dtype), data.dtype)
+    return _clipped_to_dtype(real + (_LIGHTING @ np.asarray(alpha, np.float64)).astype(real.dtype), data.dtype)
 
 
 @operator(name="_image_adjust_lighting", grad=lambda ans, data: lambda g: g)
@@ -318,10 +318,10 @@ def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray
     _require_colors("adjust_lighting", data.shape)
     if len(alpha) != 3:
         raise ArgumentError(f"adjust_lighting: alpha is {tuple(alpha)}; expected three numbers.")
-    return _lit("adjust_lighting", data, alpha)
+    return _with_lighting("adjust_lighting", data, alpha)
 
 
-_infer(adjust_lighting, "adjust_lighting")
+_define_inference(adjust_lighting, "adjust_lighting")
 
 
 @operator(name="_image_random_lighting", random=True, grad=lambda ans, data: lambda g: g)
@@ -346,7 +346,7 @@ def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     array([10., 20., 30.], dtype=float32)
     """
     _require_colors("random_lighting", data.shape)
-    return _lit("random_lighting", data, generator().standard_normal(3) * alpha_std)
+    return _with_lighting("random_lighting", data, generator().standard_normal(3) * alpha_std)
 
 
-_infer(random_lighting, "random_lighting")
+_define_inference(random_lighting, "random_lighting")

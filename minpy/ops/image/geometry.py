@@ -35,8 +35,8 @@ def require_numbers(name: str, data: np.ndarray) -> None:
         raise DTypeError(f"{name}: data has dtype {data.dtype}; expected numbers. Use data.astype('uint8').")
 
 
-def infer_like_image(made: Operator, check: Callable[[Any], None], dtype: Any, *drawn: tuple[int, ...]) -> None:
-    """Define inference for an operator that keeps an image's shape, and answers with what it drew, of some dtype."""
+def infer_like_image(op: Operator, check: Callable[[Any], None], dtype: Any, *drawn: tuple[int, ...]) -> None:
+    """Define inference for an operator that keeps an image's shape, and also returns what it drew, of some dtype."""
 
     def shapes(inputs: Any, outputs: Any) -> Any:
         inputs, image = same_shape(inputs, outputs[:1])
@@ -48,8 +48,8 @@ def infer_like_image(made: Operator, check: Callable[[Any], None], dtype: Any, *
         inputs, image = same_dtype(inputs, outputs[:1])
         return inputs, [*image, np.dtype(dtype)][: len(outputs)]
 
-    made.def_infer_shape(shapes)
-    made.def_infer_type(dtypes)
+    op.def_infer_shape(shapes)
+    op.def_infer_type(dtypes)
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def normalize(data: np.ndarray, *, mean: tuple[float, ...] = _NO_MEAN, std: tupl
 
 
 def _normalized(data: Any, mean: Any, std: Any) -> Any:
-    mean_of = _by_channel("mean", mean, _NO_MEAN, data)
-    normal = (data - mean_of) / _by_channel("std", std, _NO_STD, data)
+    means = _by_channel("mean", mean, _NO_MEAN, data)
+    normal = (data - means) / _by_channel("std", std, _NO_STD, data)
     return normal.astype(data.dtype) if data.dtype.kind == "f" else normal.astype(np.int64).astype(data.dtype)
 
 
@@ -234,7 +234,7 @@ def _crop_shapes(inputs: Any, outputs: Any, *, x: int, y: int, width: int, heigh
 
 # -- flips -------------------------------------------------------------------------------------------------------------
 
-_FLIP_DOC = """Return an image with {what} exchanged{chance}.
+_FLIP_DOC = """Return an image with {sides} exchanged{chance}.
 
 Parameters
 ----------
@@ -266,8 +266,8 @@ _EXAMPLES = {
 _BACKWARDS = slice(None, None, -1)
 
 
-def _define_flips(name: str, what: str, key: Any) -> None:
-    """Define the flip of one axis, and the one by chance, which answers with whether it did, too."""
+def _define_flips(name: str, sides: str, key: Any) -> None:
+    """Define the flip of one axis, and the random one, which also returns whether it flipped."""
 
     def flip(data: np.ndarray) -> np.ndarray:
         require_image(name, data.shape, batches=False)
@@ -278,19 +278,19 @@ def _define_flips(name: str, what: str, key: Any) -> None:
         flipped = generator().random() < 0.5
         return (data[key] if flipped else data.copy()), np.array([flipped], np.uint8)
 
-    certain = _finish(flip, name, what, "")
+    certain = _define_flip(flip, name, sides, "")
     certain.def_grad(lambda ans, data: lambda g: index(g, key=key))
-    by_chance = _finish(random_flip, f"random_{name}", what, ", or as it is, with equal probability")
+    by_chance = _define_flip(random_flip, f"random_{name}", sides, ", or as it is, with equal probability")
     by_chance.def_grad(lambda ans, data: lambda g: index(g[0], key=key) if raw_of(ans[1])[0] else g[0])
 
 
-def _finish(function: Callable[..., Any], name: str, what: str, chance: str) -> Operator:
-    function.__doc__ = _FLIP_DOC.format(what=what, chance=chance, example=_EXAMPLES[name])
+def _define_flip(function: Callable[..., Any], name: str, sides: str, chance: str) -> Operator:
+    function.__doc__ = _FLIP_DOC.format(sides=sides, chance=chance, example=_EXAMPLES[name])
     random = name.startswith("random")
     visible = 1 if random else None
-    made: Operator = operator(function, name=f"_image_{name}", random=random, visible_outputs=visible, shape_only=(0,))
-    infer_like_image(made, lambda shape: require_image(name, shape, batches=False), np.uint8, (1,))
-    return made
+    op: Operator = operator(function, name=f"_image_{name}", random=random, visible_outputs=visible, shape_only=(0,))
+    infer_like_image(op, lambda shape: require_image(name, shape, batches=False), np.uint8, (1,))
+    return op
 
 
 _define_flips("flip_left_right", "left and right", (slice(None), _BACKWARDS))

@@ -49,10 +49,10 @@ def resize(data: np.ndarray, *, size: tuple[int, ...] = (), keep_ratio: bool = F
 
 
 @resize.def_kernel
-def _resize_pictures(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> np.ndarray:
-    """Return images in another size: those of bytes by OpenCV, if it is there, which computes the same.
+def _resize_kernel(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> np.ndarray:
+    """Return images in another size; OpenCV, if installed, resizes uint8 ones, with equal results.
 
-    It does not for bicubic interpolation, which it rounds otherwise in a few pixels on newer processors.
+    Bicubic interpolation is left out: on newer processors OpenCV rounds a few pixels differently.
     """
     require_image("resize", data.shape)
     width, height = _new_size(data.shape, size, keep_ratio)
@@ -60,7 +60,7 @@ def _resize_pictures(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: boo
         return resized("resize", data, width, height, interp)
     if data.ndim == 3:
         return pictures.resize(data, width, height, interp, name="resize")
-    return np.stack([pictures.resize(one, width, height, interp, name="resize") for one in data])
+    return np.stack([pictures.resize(image, width, height, interp, name="resize") for image in data])
 
 
 def _new_size(shape: tuple[int, ...], size: Any, keep_ratio: bool) -> tuple[int, int]:

@@ -23,7 +23,7 @@ __all__ = [
 def contracted(
     a: tuple[int, ...], b: tuple[int, ...], pairs: Sequence[tuple[int, int]], result: PartialShape
 ) -> tuple[Shapes, Shapes]:
-    """Infer shapes where pairs of axes are summed over, and the others stand in the answer, those of `a` first.
+    """Infer shapes where pairs of axes are summed over, and the others are those of the result, those of `a` first.
 
     Raises
     ------
@@ -84,9 +84,9 @@ def product_shapes(
     """Return the shapes of (..., n, k), (..., k, m), each perhaps stored transposed, and their product (..., n, m)."""
     lead = merge_shapes(left[:-2], right[:-2], result[:-2]) or ()
     rows, inner = left[:-3:-1] if transpose_left else left[-2:]
-    other, columns = right[:-3:-1] if transpose_right else right[-2:]
+    right_inner, columns = right[:-3:-1] if transpose_right else right[-2:]
     rows, columns = merge_lengths(rows, result[-2]), merge_lengths(columns, result[-1])
-    inner = merge_lengths(inner, other)
+    inner = merge_lengths(inner, right_inner)
     first = (inner, rows) if transpose_left else (rows, inner)
     second = (columns, inner) if transpose_right else (inner, columns)
     return (*lead, *first), (*lead, *second), (*lead, rows, columns)

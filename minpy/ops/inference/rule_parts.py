@@ -114,7 +114,7 @@ def replace_length(shape: tuple[int, ...], axis: int, *lengths: int) -> tuple[in
 
 
 def solved(shape: PartialShape, size: int) -> PartialShape:
-    """Return a shape whose only unknown length, if it has one, is the one that gives so many elements.
+    """Return a shape with its only unknown length, if it has one, computed from the number of elements.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def booleans_give(dtype: Any) -> Callable[..., tuple[DTypes, DTypes]]:
 
 
 def computed(operator: Any) -> Callable[..., tuple[DTypes, DTypes]]:
-    """Return the rule of an operator that keeps dtypes: as promoted, but for booleans, of which it is asked."""
+    """Return the rule of an operator that keeps dtypes: as promoted; for booleans the operator is run."""
 
     def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
         if all(dtype is not None and dtype.kind == "b" for dtype in inputs):

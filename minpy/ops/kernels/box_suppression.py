@@ -1,6 +1,6 @@
 """Boxes on raw arrays: overlaps, greedy suppression of what overlaps, and greedy matching of pairs by their scores.
 
-Corners are (x1, y1, x2, y2). What is computed for many pairs stands in four arrays, one a coordinate, so that each is
+Corners are (x1, y1, x2, y2). Boxes of which many pairs are compared are four arrays, one a coordinate, so that each is
 contiguous. Pairs are computed block by block, in memory that stays in the processor's caches.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["as_corners", "box_areas", "greedy_pairs", "kept_boxes", "pair_overlaps"]
 
-# How many boxes are decided together, and how many pairs that may be; how many pairs are computed at once.
+# Boxes that are decided together, the most pairs that these may be, and pairs whose overlaps are computed at once.
 _HEAD = 128
 _HEAD_PAIRS = 1 << 18
 _PAIRS = 1 << 15
@@ -93,45 +93,47 @@ def kept_boxes(
     keep = np.zeros(alive.shape, bool)
     if not alive.any():
         return keep
-    if groups is not None and (split := _apart(groups, alive)) is not None:
+    if groups is not None and (split := _rows_by_group(groups, alive)) is not None:
         rows, places, columns = split
-        there = np.zeros((rows.max() + 1, columns.max() + 1), bool)
-        there[rows, columns] = True
-        group_corners = [np.zeros(there.shape, corner.dtype) for corner in corners]
+        is_filled = np.zeros((rows.max() + 1, columns.max() + 1), bool)
+        is_filled[rows, columns] = True
+        group_corners = [np.zeros(is_filled.shape, corner.dtype) for corner in corners]
         for part, corner in zip(group_corners, corners, strict=True):
             part[rows, columns] = corner[places]
-        keep[places] = kept_boxes(group_corners, there, threshold, margin=margin, inclusive=inclusive)[rows, columns]
+        keep[places] = kept_boxes(group_corners, is_filled, threshold, margin=margin, inclusive=inclusive)[
+            rows, columns
+        ]
         return keep
     dtype = corners[0].dtype
-    pending = _Rest(
+    pending = _Candidates(
         [*corners, box_areas(corners, margin)], groups, np.arange(alive.shape[1])[None].repeat(len(alive), 0)
     )
-    pending.close_up(alive)
+    pending.compact(alive)
     rows = np.arange(len(alive))[:, None]
     limit = dtype.type(threshold)
     most = max(8, min(_HEAD, int((_HEAD_PAIRS / len(alive)) ** 0.5)))
     while pending.alive.shape[1]:
         head = pending.part(slice(None, most))
-        overlapping = _exceeding(head, head, limit, margin, inclusive)
+        overlapping = _overlap_exceeds(head, head, limit, margin, inclusive)
         length = overlapping.shape[1]
         overlapping &= np.tri(length, length, -1, bool).T
-        stays = head.alive
+        is_kept = head.alive
         while True:
-            decided = head.alive & ~(stays[:, :, None] & overlapping).any(1)
-            if (decided == stays).all():
+            updated = head.alive & ~(is_kept[:, :, None] & overlapping).any(1)
+            if (updated == is_kept).all():
                 break
-            stays = decided
-        keep[np.broadcast_to(rows, stays.shape)[stays], head.positions[stays]] = True
-        head.close_up(stays)
+            is_kept = updated
+        keep[np.broadcast_to(rows, is_kept.shape)[is_kept], head.positions[is_kept]] = True
+        head.compact(is_kept)
         pending = pending.part(slice(most, None))
-        pending.close_up(pending.alive & ~_suppressed(head, pending, limit, margin, inclusive))
+        pending.compact(pending.alive & ~_suppressed(head, pending, limit, margin, inclusive))
     return keep
 
 
-def _apart(groups: np.ndarray, alive: np.ndarray) -> tuple[Any, Any, Any] | None:
-    """Return rows, one for each group of each item of a batch, if fewer pairs have to be looked at that way.
+def _rows_by_group(groups: np.ndarray, alive: np.ndarray) -> tuple[Any, Any, Any] | None:
+    """Return boxes as rows, one for each group of each item of a batch, if that leaves fewer pairs; else None.
 
-    That is (row of each box, its place in the batch, its place in the row), for boxes that are alive, in order.
+    The result is (row of each box, its place in the batch, its place in the row), for boxes that are alive, in order.
     """
     numbers, kinds = np.unique(groups[alive], return_inverse=True)
     batch, column = np.nonzero(alive)
@@ -144,37 +146,39 @@ def _apart(groups: np.ndarray, alive: np.ndarray) -> tuple[Any, Any, Any] | None
     return rows, (batch[order], column[order]), np.arange(len(order)) - first[rows]
 
 
-class _Rest:
-    """Boxes that are not decided yet: coordinates and areas, groups, positions, and which are not only filling."""
+class _Candidates:
+    """Boxes that are not decided yet: coordinates and areas, groups, positions, and which are no padding."""
 
     def __init__(self, values: list[Any], groups: Any, positions: Any, alive: Any = None) -> None:
         self.values, self.groups, self.positions, self.alive = values, groups, positions, alive
 
-    def part(self, columns: slice) -> _Rest:
+    def part(self, columns: slice) -> _Candidates:
         """Return some of them, all of a batch alike."""
-        return self._picked(lambda array: array[:, columns])
+        return self._select(lambda array: array[:, columns])
 
-    def close_up(self, alive: np.ndarray) -> None:
-        """Leave out what is not alive; shorter rows are filled at their ends."""
+    def compact(self, alive: np.ndarray) -> None:
+        """Drop boxes that are not alive; shorter rows are padded at their ends."""
         self.alive = alive
         most = int(alive.sum(1).max())
         if most == alive.shape[1]:
             return
         if len(alive) == 1:
             columns = np.flatnonzero(alive[0])
-            closed = self._picked(lambda array: array[:, columns])
+            closed = self._select(lambda array: array[:, columns])
         else:
             order = np.argsort(~alive, axis=1, kind="stable")[:, :most]
-            closed = self._picked(lambda array: np.take_along_axis(array, order, 1))
+            closed = self._select(lambda array: np.take_along_axis(array, order, 1))
         self.__dict__.update(closed.__dict__)
 
-    def _picked(self, pick: Any) -> _Rest:
+    def _select(self, pick: Any) -> _Candidates:
         groups = None if self.groups is None else pick(self.groups)
-        return _Rest([pick(value) for value in self.values], groups, pick(self.positions), pick(self.alive))
+        return _Candidates([pick(value) for value in self.values], groups, pick(self.positions), pick(self.alive))
 
 
-def _exceeding(chosen: _Rest, candidates: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
-    """Return, of shape (batch, ones, others), which pairs overlap by more than the limit."""
+def _overlap_exceeds(
+    chosen: _Candidates, candidates: _Candidates, limit: Any, margin: float, inclusive: bool
+) -> np.ndarray:
+    """Return, of shape (batch, chosen, candidates), which pairs overlap by more than the limit."""
     first = [value[:, :, None] for value in chosen.values]
     second = [value[:, None, :] for value in candidates.values]
     overlaps = pair_overlaps(first, second, first[4], second[4], margin)
@@ -184,8 +188,8 @@ def _exceeding(chosen: _Rest, candidates: _Rest, limit: Any, margin: float, incl
     return exceeding
 
 
-def _suppressed(head: _Rest, candidates: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
-    """Return which boxes of the rest overlap one of the head."""
+def _suppressed(head: _Candidates, candidates: _Candidates, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
+    """Return which candidates overlap a box of the head."""
     suppressed = np.zeros(candidates.alive.shape, bool)
     batch, count = candidates.alive.shape
     if not count:
@@ -193,7 +197,7 @@ def _suppressed(head: _Rest, candidates: _Rest, limit: Any, margin: float, inclu
     step = max(1, _PAIRS // (batch * count))
     for start in range(0, head.alive.shape[1], step):
         chosen = head.part(slice(start, start + step))
-        suppressed |= (_exceeding(chosen, candidates, limit, margin, inclusive) & chosen.alive[:, :, None]).any(1)
+        suppressed |= (_overlap_exceeds(chosen, candidates, limit, margin, inclusive) & chosen.alive[:, :, None]).any(1)
     return suppressed
 
 
@@ -233,31 +237,31 @@ def greedy_pairs(
     value, column = (array.copy() for array in best)
     batch, count = value.shape
     matched = np.full((batch, count), -1)
-    taken = np.zeros((batch, columns), bool)
+    column_taken = np.zeros((batch, columns), bool)
     items, rows = np.arange(batch)[:, None], np.broadcast_to(np.arange(count), (batch, count))
     value[~(value > least)] = -np.inf
     while (value > -np.inf).any():
         order = np.lexsort((rows, -value) if rows_first else (rows, column, -value))
-        takes = np.take_along_axis(value, order, 1) > -np.inf
-        wanted = np.where(takes, np.take_along_axis(column, order, 1), -1 - rows)
-        takes &= ~np.logical_or.accumulate(_repeated(wanted), axis=1)
+        is_match = np.take_along_axis(value, order, 1) > -np.inf
+        choice = np.where(is_match, np.take_along_axis(column, order, 1), -1 - rows)
+        is_match &= ~np.logical_or.accumulate(_is_repeat(choice), axis=1)
         if most > 0:
-            takes &= np.cumsum(takes, axis=1) + (matched >= 0).sum(1, keepdims=True) <= most
-            value[~takes.any(1)] = -np.inf
-        where = np.broadcast_to(items, takes.shape)[takes], order[takes]
-        matched[where] = wanted[takes]
-        taken[where[0], wanted[takes]] = True
+            is_match &= np.cumsum(is_match, axis=1) + (matched >= 0).sum(1, keepdims=True) <= most
+            value[~is_match.any(1)] = -np.inf
+        where = np.broadcast_to(items, is_match.shape)[is_match], order[is_match]
+        matched[where] = choice[is_match]
+        column_taken[where[0], choice[is_match]] = True
         value[where] = -np.inf
-        stale = np.nonzero((value > -np.inf) & taken[items, column])
+        stale = np.nonzero((value > -np.inf) & column_taken[items, column])
         if len(stale[0]):
-            remaining = np.where(taken[stale[0]], -np.inf, scores(*stale))
+            remaining = np.where(column_taken[stale[0]], -np.inf, scores(*stale))
             column[stale] = remaining.argmax(1)
             value[stale] = np.where(remaining.max(1) > least, remaining.max(1), -np.inf)
     return matched
 
 
-def _repeated(numbers: np.ndarray) -> np.ndarray:
-    """Return which numbers of a row stand further left, too."""
+def _is_repeat(numbers: np.ndarray) -> np.ndarray:
+    """Return which numbers of a row occurred before in it."""
     order = np.argsort(numbers, axis=1, kind="stable")
     ordered = np.take_along_axis(numbers, order, 1)
     result = np.zeros(numbers.shape, bool)

@@ -1,4 +1,4 @@
-"""The error function of float32 numbers, and what is made of it, in passes over memory that stays in the cache."""
+"""The error function of float32 numbers, and GELU, in passes over memory that stays in the cache."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _erf(x: np.ndarray, out: np.ndarray, square: np.ndarray) -> None:
 
 
 def _by_blocks(compute: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
-    """Return what `compute(*blocks, out, scratch, scratch)` fills, block by block."""
+    """Return the array that `compute(*blocks, out, scratch, scratch)` fills block by block."""
     flat = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
     result = np.empty(flat[0].shape, np.float32)
     scratch = np.empty((2, min(result.size, _BLOCK)), np.float32)

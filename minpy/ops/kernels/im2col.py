@@ -41,11 +41,11 @@ Shapes = Sequence[PartialShape]
 BLOCK = 4 << 20
 
 
-class _Local(threading.local):
+class _ThreadLocal(threading.local):
     buffer: np.ndarray | None = None
 
 
-_local = _Local()
+_thread_local = _ThreadLocal()
 
 
 def _scratch(shape: Ints, dtype: np.dtype) -> np.ndarray:
@@ -53,9 +53,9 @@ def _scratch(shape: Ints, dtype: np.dtype) -> np.ndarray:
     size = math.prod(shape) * dtype.itemsize
     if size > BLOCK:
         return np.empty(shape, dtype)
-    if _local.buffer is None or _local.buffer.size < BLOCK:
-        _local.buffer = np.empty(BLOCK, np.uint8)
-    return np.ndarray(shape, dtype, _local.buffer)
+    if _thread_local.buffer is None or _thread_local.buffer.size < BLOCK:
+        _thread_local.buffer = np.empty(BLOCK, np.uint8)
+    return np.ndarray(shape, dtype, _thread_local.buffer)
 
 
 def output_lengths(lengths: Ints, kernel: Ints, stride: Ints, dilate: Ints, pad: Ints) -> Ints:
@@ -70,21 +70,21 @@ def output_lengths(lengths: Ints, kernel: Ints, stride: Ints, dilate: Ints, pad:
     return tuple((x + 2 * p - d * (k - 1) - 1) // s + 1 for x, k, s, d, p in axes)
 
 
-def _working(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
+def _in_compute_dtype(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
     """Return the dtype of the result, and the arrays in the dtype to compute in."""
     result = np.result_type(*arrays)
     working = np.promote_types(result, np.float32) if result.itemsize == 2 else result
     return result, [array.astype(working, copy=False) for array in arrays]
 
 
-def _turned(array: np.ndarray) -> np.ndarray:
+def _batch_last_view(array: np.ndarray) -> np.ndarray:
     """Return an array of shape (batch, channels, ...) as a view of shape (channels, ..., batch)."""
     return array.transpose(*range(1, array.ndim), 0)
 
 
 def _batch_last(array: np.ndarray, pad: Ints = ()) -> np.ndarray:
     """Return an array of shape (batch, channels, ...) as a contiguous one of shape (channels, ..., batch)."""
-    turned = _turned(array)
+    turned = _batch_last_view(array)
     if not any(pad):
         return np.ascontiguousarray(turned)
     lengths = turned.shape[1:-1]
@@ -114,43 +114,45 @@ def _blocks(height: int, positions: Ints, batch: int, itemsize: int) -> Iterator
 
 
 def _columns(
-    last: np.ndarray, kernel: Ints, positions: Ints, stride: Ints, dilate: Ints, num_group: int
+    data: np.ndarray, kernel: Ints, positions: Ints, stride: Ints, dilate: Ints, num_group: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield (which columns, the columns), of shape (groups, height, count). The next ones may overwrite them."""
-    channels, batch = len(last), last.shape[-1]
+    channels, batch = len(data), data.shape[-1]
     height = channels * math.prod(kernel)
     stride_of_first = math.prod(positions[1:]) * batch
     if _is_identity(kernel, stride):
-        yield slice(0, positions[0] * stride_of_first), last.reshape(num_group, height // num_group, -1)
+        yield slice(0, positions[0] * stride_of_first), data.reshape(num_group, height // num_group, -1)
         return
-    inner = last.strides[1:-1]
+    inner = data.strides[1:-1]
     windows: np.ndarray = np.ndarray(
         (channels, *kernel, *positions, batch),
-        last.dtype,
-        last,
+        data.dtype,
+        data,
         strides=(
-            last.strides[0],
+            data.strides[0],
             *(step * d for step, d in zip(inner, dilate, strict=True)),
             *(step * s for step, s in zip(inner, stride, strict=True)),
-            last.strides[-1],
+            data.strides[-1],
         ),
     )
-    before = (slice(None),) * (1 + len(kernel))
-    for first, end in _blocks(height, positions, batch, last.itemsize):
-        buffer = _scratch((channels, *kernel, end - first, *positions[1:], batch), last.dtype)
-        np.copyto(buffer, windows[(*before, slice(first, end))])
+    leading = (slice(None),) * (1 + len(kernel))
+    for first, end in _blocks(height, positions, batch, data.itemsize):
+        buffer = _scratch((channels, *kernel, end - first, *positions[1:], batch), data.dtype)
+        np.copyto(buffer, windows[(*leading, slice(first, end))])
         yield slice(first * stride_of_first, end * stride_of_first), buffer.reshape(num_group, height // num_group, -1)
 
 
 @operator(name="_convolution", public=False)
 def convolve(data: Any, weight: Any, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int) -> Any:
     """Return the convolution of (N, C, *lengths) with (F, C / groups, *kernel): of shape (N, F, *positions)."""
-    dtype, (data, weight) = _working(data, weight)
+    dtype, (data, weight) = _in_compute_dtype(data, weight)
     window = {"stride": stride, "dilate": dilate, "pad": pad, "num_group": num_group}
     kernel, count = weight.shape[2:], len(weight)
     positions = output_lengths(data.shape[2:], kernel, stride, dilate, pad)
     if winograd.pays(window, weight.shape, data.dtype, positions, len(data)):
-        return _batch_first(winograd.correlate(_turned(data), weight, positions, pad)).astype(dtype, copy=False)
+        return _batch_first(winograd.correlate(_batch_last_view(data), weight, positions, pad)).astype(
+            dtype, copy=False
+        )
     matrix = weight.reshape(num_group, count // num_group, -1)
     result = np.empty((num_group, count // num_group, math.prod(positions) * len(data)), data.dtype)
     if result.size:
@@ -164,23 +166,23 @@ def convolve_data(
     gradient: Any, weight: Any, *, lengths: Ints, stride: Ints, dilate: Ints, pad: Ints, num_group: int
 ) -> Any:
     """Return the gradient of a convolution's data, of the given `lengths`: each product goes back to its place."""
-    dtype, (gradient, weight) = _working(gradient, weight)
+    dtype, (gradient, weight) = _in_compute_dtype(gradient, weight)
     window = {"stride": stride, "dilate": dilate, "pad": pad, "num_group": num_group}
     kernel, positions, batch = weight.shape[2:], gradient.shape[2:], len(gradient)
     channels = weight.shape[1] * num_group
     if max(pad) <= 2 and winograd.pays(window, weight.shape, gradient.dtype, lengths, batch):
-        left = tuple(2 - p for p in pad)
-        turned = winograd.correlate(_turned(gradient), weight, lengths, left, transposed=True)
+        full_pad = tuple(2 - p for p in pad)
+        turned = winograd.correlate(_batch_last_view(gradient), weight, lengths, full_pad, transposed=True)
         return _batch_first(turned).astype(dtype, copy=False)
     matrix = weight.reshape(num_group, len(weight) // num_group, -1).transpose(0, 2, 1)
     upstream = _batch_last(gradient).reshape(num_group, len(weight) // num_group, -1)
     if _is_identity(kernel, stride) and not any(pad) and positions == lengths:
         return _batch_first(np.matmul(matrix, upstream).reshape(channels, *lengths, batch)).astype(dtype, copy=False)
     padded = tuple(x + 2 * p for x, p in zip(lengths, pad, strict=True))
-    last = np.zeros((channels, *padded, batch), gradient.dtype)
+    padded_data = np.zeros((channels, *padded, batch), gradient.dtype)
     inner = math.prod(positions[1:]) * batch
-    for first, end in _blocks(channels * math.prod(kernel), positions, batch, last.itemsize):
-        columns = _scratch((channels, *kernel, end - first, *positions[1:], batch), last.dtype)
+    for first, end in _blocks(channels * math.prod(kernel), positions, batch, padded_data.itemsize):
+        columns = _scratch((channels, *kernel, end - first, *positions[1:], batch), padded_data.dtype)
         products = columns.reshape(num_group, matrix.shape[1], -1)
         np.matmul(matrix, upstream[:, :, first * inner : end * inner], out=products)
         firsts, counts = (first, *(0,) * (len(kernel) - 1)), (end - first, *positions[1:])
@@ -188,10 +190,10 @@ def convolve_data(
             starts = [o * d + f * s for o, d, f, s in zip(offset, dilate, firsts, stride, strict=True)]
             places = [slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, counts, stride, strict=True)]
             at: Any = (slice(None), *offset)
-            last[(slice(None), *places)] += columns[at]
+            padded_data[(slice(None), *places)] += columns[at]
     if any(pad):
-        last = last[(slice(None), *(slice(p, p + x) for x, p in zip(lengths, pad, strict=True)))]
-    return _batch_first(last).astype(dtype, copy=False)
+        padded_data = padded_data[(slice(None), *(slice(p, p + x) for x, p in zip(lengths, pad, strict=True)))]
+    return _batch_first(padded_data).astype(dtype, copy=False)
 
 
 @operator(name="_convolution_weight", public=False)
@@ -199,11 +201,13 @@ def convolve_weight(
     data: Any, gradient: Any, *, kernel: Ints, stride: Ints, dilate: Ints, pad: Ints, num_group: int
 ) -> Any:
     """Return the gradient of a convolution's weight: products of the columns and the upstream gradient."""
-    dtype, (data, gradient) = _working(data, gradient)
+    dtype, (data, gradient) = _in_compute_dtype(data, gradient)
     window = {"stride": stride, "dilate": dilate, "pad": pad, "num_group": num_group}
     count, positions = gradient.shape[1], gradient.shape[2:]
     if winograd.pays(window, (count, data.shape[1], *kernel), data.dtype, positions, len(data)):
-        return winograd.weight_gradient(_turned(data), _turned(gradient), pad).astype(dtype, copy=False)
+        return winograd.weight_gradient(_batch_last_view(data), _batch_last_view(gradient), pad).astype(
+            dtype, copy=False
+        )
     upstream = _batch_last(gradient).reshape(num_group, count // num_group, -1).transpose(0, 2, 1)
     total = np.zeros((num_group, data.shape[1] // num_group * math.prod(kernel), count // num_group), data.dtype)
     for chosen, columns in _columns(_batch_last(data, pad), kernel, positions, stride, dilate, num_group):
@@ -228,7 +232,7 @@ convolve.def_grad(lambda ans, data, weight, **window: data_gradient(data, weight
 convolve.def_grad(lambda ans, data, weight, **window: weight_gradient(data, weight, **window), argnum=1)
 
 
-# What they give is told, so that nothing is convolved to find that out when rules are traced.
+# Shapes are inferred, so that tracing gradient rules convolves nothing.
 
 
 @convolve.def_infer_shape

@@ -18,7 +18,7 @@ _HALF = np.dtype(np.float16)
 
 
 def is_half(left: Any, right: Any) -> bool:
-    """Tell whether the product of two arrays is in float16. They may be recorded arrays, or stand-ins for arrays."""
+    """Tell whether the product of two arrays is in float16. They may be recorded arrays, or array proxies."""
     half: bool = left.dtype == _HALF and right.dtype == _HALF
     return half
 

@@ -8,21 +8,21 @@ import numpy as np
 
 __all__ = ["laid_out"]
 
-# Elements from which on it pays, and how many columns are copied together: a cache line of float32 has 16.
+# The least size for which this is faster, and how many columns are copied together: a cache line of float32 has 16.
 _LARGE = 16384
-_TOGETHER = 8
-# Bytes: columns at multiples of this distance fall on few places of a cache, and drive each other out.
-_FAR = 2048
+_COLUMNS_AT_ONCE = 8
+# Bytes: columns at multiples of this distance fall into few sets of a cache, and evict each other.
+_CONFLICTING_STRIDE = 2048
 
 
 def laid_out(view: np.ndarray) -> Any:
     """Return a view whose axes were permuted: in memory of its own where that is faster than to leave it to NumPy."""
-    if view.size < _LARGE or view.ndim < 2 or view.shape[-1] < 2 * _TOGETHER:
+    if view.size < _LARGE or view.ndim < 2 or view.shape[-1] < 2 * _COLUMNS_AT_ONCE:
         return view
-    if view.strides[-1] % _FAR:  # columns at other distances fit into a cache side by side
+    if view.strides[-1] % _CONFLICTING_STRIDE:  # columns at other distances fit into a cache side by side
         return view
     result = np.empty(view.shape, view.dtype)
-    for start in range(0, view.shape[-1], _TOGETHER):
-        part = slice(start, start + _TOGETHER)
+    for start in range(0, view.shape[-1], _COLUMNS_AT_ONCE):
+        part = slice(start, start + _COLUMNS_AT_ONCE)
         result[..., part] = view[..., part]
     return result

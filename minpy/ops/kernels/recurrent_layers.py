@@ -5,7 +5,7 @@ weights are one each, after it. Only the product with the state is left inside. 
 on gates that lie one after the other: (gates, time, batch, size). A sigmoid is (1 + tanh(x / 2)) / 2, so that one
 `tanh` serves all gates of a step; the halves are in the weights.
 
-What the forward pass leaves in `reserve` is what the way back reads: the gates, the cells, the layers' outputs.
+The forward pass saves in `reserve` what the backward pass reads: the gates, the cells, the layers' outputs.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class Layers:
 
     @property
     def results(self) -> int:
-        """Length of what a cell answers."""
+        """Length of a cell's output."""
         return self.projection or self.size
 
     def inputs_of(self, layer: int) -> int:
-        """Return the length of what a layer is given at a step."""
+        """Return the length of a layer's input at a step."""
         return self.results * self.directions if layer else self.inputs
 
     def shapes(self) -> list[tuple[int, ...]]:
@@ -129,21 +129,21 @@ def weights_of(parameters: Any, layers: Layers) -> list[Weights]:
     return [Weights(*matrices, next(arrays), next(arrays)) for matrices in weights]
 
 
-def _halves(layers: Layers, dtype: Any) -> np.ndarray:
+def _gate_scales(layers: Layers, dtype: Any) -> np.ndarray:
     """Return what the gates are multiplied by before tanh: half, where it makes a sigmoid of it."""
     sigmoids = _SIGMOIDS[layers.mode]
     return np.array([0.5] * sigmoids + [1.0] * (layers.gates - sigmoids), dtype)[:, None, None]
 
 
-def _in_order(weight: np.ndarray, layers: Layers) -> np.ndarray:
+def _by_gate_order(weight: np.ndarray, layers: Layers) -> np.ndarray:
     order = layers.order
     return weight if order == tuple(range(len(order))) else weight[list(order)]
 
 
-def _turned(weight: np.ndarray, layers: Layers) -> np.ndarray:
+def _transposed_weights(weight: np.ndarray, layers: Layers) -> np.ndarray:
     """Return weights by which rows are multiplied: (gates in order, inputs, size), dense, which BLAS is faster with."""
     result = np.empty((weight.shape[0], weight.shape[2], weight.shape[1]), weight.dtype)
-    np.multiply(_in_order(weight, layers).transpose(0, 2, 1), _halves(layers, weight.dtype), out=result)
+    np.multiply(_by_gate_order(weight, layers).transpose(0, 2, 1), _gate_scales(layers, weight.dtype), out=result)
     return result
 
 
@@ -156,7 +156,7 @@ def run(
     valid: np.ndarray | None,
     masks: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return (the outputs of all steps, the last states, the last cells of an LSTM, what the way back reads).
+    """Return (the outputs of all steps, the last states, the last cells of an LSTM, what `vjp` reads).
 
     Parameters
     ----------
@@ -182,37 +182,37 @@ def run(
     last_cell = None if cell is None else np.empty((len(weights), batch, layers.size), dtype)
     current = result = data
     for layer in range(layers.count):
-        own = [_own(arrays, layers) for _ in range(layers.directions)]
+        arrays_by_direction = [_cell_arrays(arrays, layers) for _ in range(layers.directions)]
         final = layer + 1 == layers.count
         result = np.empty((steps, batch, layers.directions * width), dtype) if final else next(arrays)
         rows = current.reshape(steps * batch, current.shape[2])
-        for direction, kept in enumerate(own):
+        for direction, cell_arrays in enumerate(arrays_by_direction):
             index = layer * layers.directions + direction
             out = result[:, :, direction * width : (direction + 1) * width]
             start = None if cell is None else cell[index]
-            last[index], ended = _forward(
-                _Pass(layers, weights[index], direction == 1, valid, rows, state[index], start, out, *kept)
+            last[index], end_cell = _forward(
+                _CellRun(layers, weights[index], direction == 1, valid, rows, state[index], start, out, *cell_arrays)
             )
             if last_cell is not None:
-                last_cell[index] = ended
+                last_cell[index] = end_cell
         current = result * masks[layer] if len(masks) and not final else result
     return result, last, last_cell, reserve
 
 
-def _own(arrays: Iterator[np.ndarray], layers: Layers) -> list[Any]:
-    """Return the gates of a cell, and the two further arrays that it keeps (or None)."""
-    kept: list[Any] = [next(arrays) for _ in range({"lstm": 3, "gru": 2}.get(layers.mode, 1))]
-    return kept + [None] * (3 - len(kept))
+def _cell_arrays(arrays: Iterator[np.ndarray], layers: Layers) -> list[Any]:
+    """Return a cell's arrays in `reserve`: the gates, and two more, or None where it has fewer."""
+    reserved: list[Any] = [next(arrays) for _ in range({"lstm": 3, "gru": 2}.get(layers.mode, 1))]
+    return reserved + [None] * (3 - len(reserved))
 
 
-class _Pass(NamedTuple):
-    """One cell over all steps: what it is, what it is given, and what it leaves for the way back."""
+class _CellRun(NamedTuple):
+    """One cell over all steps: its weights, its inputs, and what the backward pass reads."""
 
     layers: Layers
     weights: Weights  # of the cell
     backwards: bool  # from the last step to the first
     valid: np.ndarray | None  # which steps lie inside their sequence
-    rows: np.ndarray  # what it is given, (time * batch, inputs)
+    rows: np.ndarray  # its inputs, (time * batch, inputs)
     state: np.ndarray  # at the beginning
     cell: Any  # at the beginning; None but for an LSTM
     outputs: np.ndarray  # of all steps
@@ -221,17 +221,17 @@ class _Pass(NamedTuple):
     second: Any  # of an LSTM tanh of its cells
 
 
-def _forward(call: _Pass) -> tuple[np.ndarray, Any]:
+def _forward(call: _CellRun) -> tuple[np.ndarray, Any]:
     """Run one cell over all steps; return its last state and cell."""
     layers, weights, backwards, valid, rows, state, cell, out, gates, first, second = call
     count, steps, batch, size = gates.shape
     mode = layers.mode
-    np.matmul(rows, _turned(weights.input, layers), out=gates.reshape(count, steps * batch, size))
+    np.matmul(rows, _transposed_weights(weights.input, layers), out=gates.reshape(count, steps * batch, size))
     bias = weights.input_bias + weights.hidden_bias
     if mode == "gru":
         bias[2] = weights.input_bias[2]
-    gates += (_in_order(bias, layers)[:, None, :] * _halves(layers, rows.dtype))[:, None]
-    turned = _turned(weights.hidden, layers)
+    gates += (_by_gate_order(bias, layers)[:, None, :] * _gate_scales(layers, rows.dtype))[:, None]
+    turned = _transposed_weights(weights.hidden, layers)
     project = None if weights.projection is None else np.ascontiguousarray(weights.projection.T)
     product = np.empty((count, batch, size), rows.dtype)
     scratch = np.empty((batch, size), rows.dtype)
@@ -243,17 +243,21 @@ def _forward(call: _Pass) -> tuple[np.ndarray, Any]:
             gate += product
             np.tanh(gate, out=gate)
             _to_sigmoid(gate[:3])
-            now, bent = first[step], second[step]
-            np.multiply(gate[1], cell, out=now)
+            new_cell, tanh_cell = first[step], second[step]
+            np.multiply(gate[1], cell, out=new_cell)
             np.multiply(gate[0], gate[3], out=scratch)
-            now += scratch
+            new_cell += scratch
             if layers.clip is not None:
-                _clip(now, layers.clip)
-            np.tanh(now, out=bent)
-            new = gate[2] * bent if project is None else np.dot(np.multiply(gate[2], bent, out=scratch), project)
+                _clip(new_cell, layers.clip)
+            np.tanh(new_cell, out=tanh_cell)
+            new = (
+                gate[2] * tanh_cell
+                if project is None
+                else np.dot(np.multiply(gate[2], tanh_cell, out=scratch), project)
+            )
             if valid is not None:
-                np.copyto(now, cell, where=~valid[step])
-            cell = now
+                np.copyto(new_cell, cell, where=~valid[step])
+            cell = new_cell
         elif mode == "gru":
             both = gate[:2]
             both += product[:2]
@@ -324,9 +328,9 @@ def vjp(
     steps, batch = data.shape[:2]
     dtype, width = data.dtype, layers.results
     arrays = laid_out(reserve, layers.reserved(steps, batch))
-    kept, outputs = [], []
+    arrays_by_layer, outputs = [], []
     for layer in range(layers.count):
-        kept.append([_own(arrays, layers) for _ in range(layers.directions)])
+        arrays_by_layer.append([_cell_arrays(arrays, layers) for _ in range(layers.directions)])
         outputs.append(result if layer + 1 == layers.count else next(arrays))
     of_parameters = np.empty(layers.parameters(), dtype)
     into = weights_of(of_parameters, layers)
@@ -338,19 +342,21 @@ def vjp(
             layer_input = layer_input * masks[layer - 1]
         rows = layer_input.reshape(steps * batch, layer_input.shape[2])
         to_rows = np.zeros_like(rows)
-        for direction, own in enumerate(kept[layer]):
+        for direction, cell_arrays in enumerate(arrays_by_layer[layer]):
             index = layer * layers.directions + direction
             columns = slice(direction * width, (direction + 1) * width)
             start = None if cell is None else cell[index]
             before = outputs[layer][:, :, columns]
-            to_state[index], ended = _backward(
-                _Pass(layers, weights[index], direction == 1, valid, rows, state[index], start, before, *own),
+            to_state[index], start_cell = _backward(
+                _CellRun(
+                    layers, weights[index], direction == 1, valid, rows, state[index], start, before, *cell_arrays
+                ),
                 _Upstream(g[:, :, columns], of_state[index], None if of_cell is None else of_cell[index]),
                 into[index],
                 to_rows,
             )
             if to_cell is not None:
-                to_cell[index] = ended
+                to_cell[index] = start_cell
         g = to_rows.reshape(layer_input.shape)
         if layer and len(masks):
             g *= masks[layer - 1]
@@ -358,7 +364,7 @@ def vjp(
 
 
 def _before(values: np.ndarray, start: np.ndarray, valid: np.ndarray | None, backwards: bool) -> np.ndarray:
-    """Return what each step found: the values of the step before it, and the start at the first one."""
+    """Return what each step started from: the values of the step before it, or `start` at the first one."""
     result = np.empty(values.shape, values.dtype)
     if not len(values):
         return result
@@ -374,14 +380,14 @@ def _before(values: np.ndarray, start: np.ndarray, valid: np.ndarray | None, bac
 
 
 class _Upstream(NamedTuple):
-    """The gradients of what a cell has given: all outputs, the last state, and the last cell of an LSTM."""
+    """The gradients of a cell's results: all outputs, the last state, and the last cell of an LSTM."""
 
     outputs: np.ndarray
     state: np.ndarray
     cell: Any
 
 
-def _backward(call: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.ndarray) -> tuple[np.ndarray, Any]:
+def _backward(call: _CellRun, upstream_of: _Upstream, into: Weights, to_rows: np.ndarray) -> tuple[np.ndarray, Any]:
     """Pull gradients back through one cell and all steps; return those of its first state and cell.
 
     Those of the weights are written into `into`, those of the rows added to `to_rows`.
@@ -395,7 +401,7 @@ def _backward(call: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.nd
     slopes = np.empty(gates.shape, dtype)  # the gradients of what went into the gates
     of_product = np.empty((steps, batch, size), dtype) if mode == "gru" else None
     projected = None if weights.projection is None else np.empty((steps, batch, width), dtype)
-    weight = np.ascontiguousarray(_in_order(weights.hidden, layers))
+    weight = np.ascontiguousarray(_by_gate_order(weights.hidden, layers))
     products = np.empty((count, batch, width), dtype)
     scratch = np.empty((batch, size), dtype)
     to_hidden = np.array(to_hidden)
@@ -478,8 +484,8 @@ def _backward(call: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.nd
     for position, gate_number in enumerate(layers.order):
         to_rows += np.dot(slopes[position].reshape(steps * batch, size), weights.input[gate_number])
     if projected is not None:
-        answered = (gates[2] * second).reshape(steps * batch, size)
-        np.dot(projected.reshape(steps * batch, width).T, answered, out=into.projection)
+        unprojected = (gates[2] * second).reshape(steps * batch, size)
+        np.dot(projected.reshape(steps * batch, width).T, unprojected, out=into.projection)
     return to_hidden, to_cell
 
 

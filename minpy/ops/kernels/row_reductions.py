@@ -9,8 +9,8 @@ import numpy as np
 __all__ = ["maximum_along", "ones", "sum_along"]
 
 # OpenBLAS's kernels for so few columns compute with what happens to lie on the stack, too, and leave that out of the
-# answer; if it is a signalling NaN, NumPy warns of an invalid value.
-_MOST_NARROW = 7
+# result; if it is a signalling NaN, NumPy warns of an invalid value.
+_MAX_NARROW = 7
 
 
 @lru_cache(16)
@@ -42,7 +42,7 @@ def sum_along(data: np.ndarray, axis: int) -> np.ndarray:
     if rows is None or rows.shape[1] > 1024:
         return data.sum(axis=axis, keepdims=True)
     vector = ones(rows.shape[1], rows.dtype)
-    if len(vector) > _MOST_NARROW:
+    if len(vector) > _MAX_NARROW:
         return rows.dot(vector).reshape(*data.shape[:-1], 1)
     with np.errstate(invalid="ignore"):
         return rows.dot(vector).reshape(*data.shape[:-1], 1)

@@ -34,11 +34,11 @@ __all__ = [
 BLOCK = 1 << 18
 
 
-def _wide(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
-    """Return the dtype of the result, which is that of the first array, and the arrays as one dtype to compute in."""
+def _in_compute_dtype(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
+    """Return the dtype of the result, that of the first array, and all arrays in one dtype to compute in."""
     dtype = arrays[0].dtype
-    working = np.promote_types(dtype, np.float32)
-    return dtype, [np.ascontiguousarray(array, working) for array in arrays]
+    compute_dtype = np.promote_types(dtype, np.float32)
+    return dtype, [np.ascontiguousarray(array, compute_dtype) for array in arrays]
 
 
 def _fetched(rows: np.ndarray, places: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -65,14 +65,14 @@ def _gathered(rows: np.ndarray, weights: np.ndarray, places: np.ndarray) -> np.n
 @operator(name="_gather_rows", public=False, zero=(2,))
 def gather_rows(rows: Any, weights: Any, places: Any) -> Any:
     """Return sums of weighted rows: of shape (samples, channels), from (rows, channels) and (samples, taps) twice."""
-    dtype, (rows, weights) = _wide(rows, weights)
+    dtype, (rows, weights) = _in_compute_dtype(rows, weights)
     return _gathered(rows, weights, places).astype(dtype, copy=False)
 
 
 @operator(name="_scatter_weighted", public=False, zero=(2,))
 def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any:
     """Return the transpose of `gather_rows` in its rows, of which there are `count`."""
-    dtype, (gradient, weights) = _wide(gradient, weights)
+    dtype, (gradient, weights) = _in_compute_dtype(gradient, weights)
     result = np.zeros((count, gradient.shape[1]), gradient.dtype)
     flat = places.reshape(-1)
     if not flat.size or not gradient.shape[1]:
@@ -96,7 +96,7 @@ def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any
 @operator(name="_pair_rows", public=False, zero=(2,))
 def pair_rows(rows: Any, gradient: Any, places: Any) -> Any:
     """Return the transpose of `gather_rows` in its weights: the product of each sample's row with its rows."""
-    dtype, (rows, gradient) = _wide(rows, gradient)
+    dtype, (rows, gradient) = _in_compute_dtype(rows, gradient)
     result = np.zeros((*places.shape, 1), rows.dtype)
     if len(rows):
         for chosen, fetched in _fetched(rows, places):
@@ -173,10 +173,10 @@ def taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
     """
     near = np.clip(positions, -2, length + 1)  # and whatever is further away, infinity too, is outside
     low = np.floor(near)
-    part = near - low
+    fraction = near - low
     points = np.stack((low, low + 1), axis=-1)
     inside = np.logical_and(points >= 0, points <= length - 1)
-    weights = np.where(inside, np.stack((1 - part, part), axis=-1), 0)
+    weights = np.where(inside, np.stack((1 - fraction, fraction), axis=-1), 0)
     slopes = np.where(inside, np.array([-1, 1], weights.dtype), 0)
     return np.where(inside, points, 0).astype(np.intp), weights, slopes
 
@@ -190,7 +190,7 @@ def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any]:
     last = max(length - 1, 0)
     near = np.where(inside, np.clip(positions, 0, last), 0)
     low = np.floor(near)
-    part = near - low
-    weights = np.where(np.expand_dims(inside, -1), np.stack((1 - part, part), axis=-1), 0)
+    fraction = near - low
+    weights = np.where(np.expand_dims(inside, -1), np.stack((1 - fraction, fraction), axis=-1), 0)
     points = np.stack((low, np.minimum(low + 1, last)), axis=-1)
     return points.astype(np.intp), weights

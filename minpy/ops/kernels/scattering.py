@@ -37,15 +37,17 @@ def add_rows(data: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    numbers, times = ordered[starts], np.diff(starts, append=length)
+    numbers, counts = ordered[starts], np.diff(starts, append=length)
     result[numbers] = data.take(order[starts], axis=0)
-    turn = 1
-    more = np.flatnonzero(times > turn)
-    while more.size and turn < _OFTEN:  # the second row of each number, the third, ...: no number twice in a turn
-        result[numbers[more]] += data.take(order[starts[more] + turn], axis=0)
-        turn += 1
-        more = more[times[more] > turn]
-    for number in more:
-        further = data.take(order[starts[number] + turn : starts[number] + times[number]], axis=0)
-        result[numbers[number]] += sum_over(further.astype(dtype, copy=False), axis=0)
+    round_number = 1
+    unfinished = np.flatnonzero(counts > round_number)
+    while (
+        unfinished.size and round_number < _OFTEN
+    ):  # the second row of each number, the third, ...: no number twice in a turn
+        result[numbers[unfinished]] += data.take(order[starts[unfinished] + round_number], axis=0)
+        round_number += 1
+        unfinished = unfinished[counts[unfinished] > round_number]
+    for number in unfinished:
+        remaining = data.take(order[starts[number] + round_number : starts[number] + counts[number]], axis=0)
+        result[numbers[number]] += sum_over(remaining.astype(dtype, copy=False), axis=0)
     return result.astype(data.dtype, copy=False)

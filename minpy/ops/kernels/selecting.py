@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["LARGE", "keep", "select"]
 
-# Elements from which on it pays.
+# The least number of elements for which this is faster.
 LARGE = 8192
 _INTEGERS = {size: np.dtype(f"int{8 * size}") for size in (1, 2, 4, 8)}
 
@@ -22,7 +22,7 @@ def _mask(condition: np.ndarray, integers: np.dtype) -> Any:
 
 
 def _is_plain(condition: Any, *arrays: Any) -> bool:
-    """Tell whether all lie in memory in the same way, so that their bits can be looked at."""
+    """Tell whether all arrays are contiguous and of one shape and dtype, so that their bits can be selected."""
     first = arrays[0]
     return (
         type(first) is np.ndarray

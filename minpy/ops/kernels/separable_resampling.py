@@ -14,7 +14,7 @@ import numpy as np
 
 __all__ = ["resample"]
 
-# Up to this length an axis is multiplied as a whole; above, so many rows of the matrix at a time.
+# Axes up to the first length are multiplied as a whole; longer ones this many rows of the matrix at a time.
 _SHORT, _ROWS = 16, 48
 
 
@@ -55,10 +55,10 @@ def _along_columns(images: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def resample(data: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
     """Return `rows @ image @ columns.T` of each image of `data`, of shape (batch, channels, height, width)."""
     batch, channels, height, width = data.shape
-    tall, wide = len(rows), len(columns)
+    out_height, out_width = len(rows), len(columns)
     images = data.reshape(batch * channels, height, width)
-    if height * wide * (width + tall) <= tall * width * (height + wide):
+    if height * out_width * (width + out_height) <= out_height * width * (height + out_width):
         result = _along_rows(rows, _along_columns(images, columns))
     else:
         result = _along_columns(_along_rows(rows, images), columns)
-    return result.reshape(batch, channels, tall, wide)
+    return result.reshape(batch, channels, out_height, out_width)

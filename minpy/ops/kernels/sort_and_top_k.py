@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["largest_positions", "positions_in_order"]
 
-# How many of the largest are looked for one by one, and from what length on.
+# Up to this many of the largest are searched one by one, along axes of at least this length.
 _FEW, _LONG = 8, 32
 _LARGE = 2048
 
@@ -47,21 +47,21 @@ def largest_positions(data: np.ndarray, count: int, ascending: bool) -> Any:
     length = data.shape[-1]
     if not 0 < count <= _FEW or length < _LONG or data.dtype.kind not in "fiu" or not data.size:
         return None
-    work = np.array(data, order="C").reshape(-1, length)
+    candidates = np.array(data, order="C").reshape(-1, length)
     if data.dtype.kind == "f":
-        out = data.dtype.type(np.inf if ascending else -np.inf)
-        if ascending and np.isnan(work.min()):
+        removed = data.dtype.type(np.inf if ascending else -np.inf)
+        if ascending and np.isnan(candidates.min()):
             return None
     else:
         limits = np.iinfo(data.dtype)
-        out = data.dtype.type(limits.max if ascending else limits.min)
-    chosen = np.empty((len(work), count), np.intp)
+        removed = data.dtype.type(limits.max if ascending else limits.min)
+    chosen = np.empty((len(candidates), count), np.intp)
     find = np.argmin if ascending else np.argmax
-    rows = np.arange(len(work))
-    for turn in range(count):
-        positions = find(work, axis=1)
-        if turn and (work[rows, positions] == out).any():  # as those are marked that were chosen already
+    rows = np.arange(len(candidates))
+    for rank in range(count):
+        positions = find(candidates, axis=1)
+        if rank and (candidates[rows, positions] == removed).any():  # the mark of those chosen already
             return None
-        chosen[:, turn] = positions
-        work[rows, positions] = out
+        chosen[:, rank] = positions
+        candidates[rows, positions] = removed
     return chosen.reshape(*data.shape[:-1], count)

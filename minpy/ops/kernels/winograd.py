@@ -59,7 +59,7 @@ def _kernel_factors(dtype: np.dtype, last: int = 1) -> np.ndarray:
 
 
 def _split(data: np.ndarray, tiles: Ints, pad: Ints) -> np.ndarray:
-    """Return padded data, its even and odd columns apart: of shape (channels, height, 2, width / 2, batch)."""
+    """Return padded data with its even and odd columns split: of shape (channels, height, 2, width / 2, batch)."""
     channels, height, width, batch = data.shape
     result = np.zeros((channels, 2 * tiles[0] + 2, 2, tiles[1] + 1, batch), data.dtype)
     for odd in range(2):
@@ -132,19 +132,19 @@ def correlate(data: np.ndarray, weight: np.ndarray, positions: Ints, pad: Ints, 
     split = _split(data, tiles, pad)
     result = np.empty((filters, tiles[0], 2, tiles[1], 2, batch), dtype)
     blocks = list(_blocks(tiles, batch, 4 * (channels + filters) * dtype.itemsize))
-    most = 4 * batch * max((y.stop - y.start) * (x.stop - x.start) for y, x in blocks)
-    all_values, all_products = np.empty(most * channels, dtype), np.empty(most * filters, dtype)
-    together = 4 if 16 * math.prod(shape) * dtype.itemsize <= KERNELS else 2
-    kernels = np.empty((4 * together, math.prod(shape)), dtype)
-    for start in range(0, 4, together):
-        np.matmul(factors[start : start + together].reshape(-1, 9), weight.reshape(-1, 9).T, out=kernels)
-        matrices = kernels.reshape(together, 4, *shape)
+    max_size = 4 * batch * max((y.stop - y.start) * (x.stop - x.start) for y, x in blocks)
+    all_values, all_products = np.empty(max_size * channels, dtype), np.empty(max_size * filters, dtype)
+    rows_at_once = 4 if 16 * math.prod(shape) * dtype.itemsize <= KERNELS else 2
+    kernels = np.empty((4 * rows_at_once, math.prod(shape)), dtype)
+    for start in range(0, 4, rows_at_once):
+        np.matmul(factors[start : start + rows_at_once].reshape(-1, 9), weight.reshape(-1, 9).T, out=kernels)
+        matrices = kernels.reshape(rows_at_once, 4, *shape)
         if transposed:
             matrices = matrices.transpose(0, 1, 3, 2)
         for at in blocks:
             counts = (at[0].stop - at[0].start, at[1].stop - at[1].start, batch)
             values, products = _part(all_values, 4, channels, *counts), _part(all_products, 4, filters, *counts)
-            for row in range(start, start + together):
+            for row in range(start, start + rows_at_once):
                 _transform_data(split, row, at, values)
                 np.matmul(matrices[row - start], values.reshape(4, channels, -1), out=products.reshape(4, filters, -1))
                 _fold(products, row, result[:, at[0], :, at[1]])
@@ -175,8 +175,8 @@ def weight_gradient(data: np.ndarray, gradient: np.ndarray, pad: Ints) -> np.nda
         gradient = padded
     split = _split(data, tiles, pad)
     blocks = list(_blocks(tiles, batch, 4 * (channels + filters) * dtype.itemsize))
-    most = 4 * batch * max((y.stop - y.start) * (x.stop - x.start) for y, x in blocks)
-    all_values, all_upstream = np.empty(most * channels, dtype), np.empty(most * filters, dtype)
+    max_size = 4 * batch * max((y.stop - y.start) * (x.stop - x.start) for y, x in blocks)
+    all_values, all_upstream = np.empty(max_size * channels, dtype), np.empty(max_size * filters, dtype)
     total = np.empty((4, 4, filters, channels), dtype)
     for block, at in enumerate(blocks):
         counts = (at[0].stop - at[0].start, at[1].stop - at[1].start, batch)

@@ -52,13 +52,13 @@ def _sumlogdiag_gradient(ans: Any, A: Any) -> Any:
 # -- what is taken out, and put in -------------------------------------------------------------------------------------
 
 
-def _diagonal_places(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+def _diagonal_indices(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns of so many elements of a diagonal, which may lie beside the main one."""
     along = np.arange(count)
     return along + max(-offset, 0), along + max(offset, 0)
 
 
-def _triangle_places(count: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+def _triangle_indices(count: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns of a triangle with so many elements on its longest diagonal, in MXNet's order.
 
     That is row by row for lower triangles, and column by column for upper ones.
@@ -69,8 +69,8 @@ def _triangle_places(count: int, offset: int, lower: bool) -> tuple[np.ndarray, 
     return rows + max(-offset, 0), columns
 
 
-def _reach(name: str, A: Any, offset: int) -> int:
-    """Return the length of a diagonal."""
+def _diagonal_length(name: str, A: Any, offset: int) -> int:
+    """Return the length of a diagonal of square matrices, or raise if they have none there."""
     if A.ndim < 2:
         raise ShapeError(f"{name}: A has shape {A.shape}; expected matrices in its last two axes, (..., n, n).")
     require_square(name, "A", A)
@@ -82,14 +82,14 @@ def _reach(name: str, A: Any, offset: int) -> int:
     return size - abs(offset)
 
 
-def _put(data: Any, places: tuple[np.ndarray, np.ndarray], size: int) -> Any:
-    """Return square matrices of zeros in which the data's last axis stands at some places."""
+def _placed(data: Any, places: tuple[np.ndarray, np.ndarray], size: int) -> Any:
+    """Return square matrices of zeros with the data's last axis at some places."""
     # One product with zeros and ones would be differentiable as well, but costs n⁴; these places are each taken once.
     return _put_at(data, rows=places[0], columns=places[1], size=size)
 
 
 @operator(name="_take_places", public=False, shape_only=(0,))
-def _taken(A: np.ndarray, *, rows: Any, columns: Any) -> np.ndarray:
+def _take_at(A: np.ndarray, *, rows: Any, columns: Any) -> np.ndarray:
     """Return the elements of matrices at some places, along one axis."""
     return A[..., rows, columns]
 
@@ -102,8 +102,10 @@ def _put_at(data: np.ndarray, *, rows: Any, columns: Any, size: int) -> np.ndarr
     return result
 
 
-_taken.def_grad(lambda ans, A, *, rows, columns: lambda g: _put_at(g, rows=rows, columns=columns, size=np.shape(A)[-1]))
-_put_at.def_grad(lambda ans, data, *, rows, columns, size: lambda g: _taken(g, rows=rows, columns=columns))
+_take_at.def_grad(
+    lambda ans, A, *, rows, columns: lambda g: _put_at(g, rows=rows, columns=columns, size=np.shape(A)[-1])
+)
+_put_at.def_grad(lambda ans, data, *, rows, columns, size: lambda g: _take_at(g, rows=rows, columns=columns))
 
 
 @operator(name="_linalg_extractdiag", aliases=("linalg_extractdiag",), dtypes=same_dtype, shape_only=(0,))
@@ -125,15 +127,15 @@ def extractdiag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     >>> nd.linalg.extractdiag(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 4.], dtype=float32)
     """
-    count = _reach("linalg.extractdiag", A, offset)
-    rows, columns = _diagonal_places(count, offset)
+    count = _diagonal_length("linalg.extractdiag", A, offset)
+    rows, columns = _diagonal_indices(count, offset)
     return A[..., rows, columns]
 
 
 @extractdiag.def_grad()
 def _extractdiag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
     size = np.shape(A)[-1]
-    return lambda g: _put(g, _diagonal_places(size - abs(offset), offset), size)
+    return lambda g: _placed(g, _diagonal_indices(size - abs(offset), offset), size)
 
 
 @operator(name="_linalg_makediag", aliases=("linalg_makediag",), dtypes=same_dtype, shape_only=(0,))
@@ -159,13 +161,13 @@ def makediag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     if not A.ndim:
         raise ShapeError("linalg.makediag: A has shape (); expected at least one axis, (..., n).")
     count = A.shape[-1]
-    return _put(A, _diagonal_places(count, offset), count + abs(offset))
+    return _placed(A, _diagonal_indices(count, offset), count + abs(offset))
 
 
 @makediag.def_grad()
 def _makediag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
-    rows, columns = _diagonal_places(np.shape(A)[-1], offset)
-    return lambda g: _taken(g, rows=rows, columns=columns)
+    rows, columns = _diagonal_indices(np.shape(A)[-1], offset)
+    return lambda g: _take_at(g, rows=rows, columns=columns)
 
 
 @operator(name="_linalg_extracttrian", aliases=("linalg_extracttrian",), dtypes=same_dtype, shape_only=(0,))
@@ -189,15 +191,15 @@ def extracttrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.nd
     >>> nd.linalg.extracttrian(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 3., 4.], dtype=float32)
     """
-    count = _reach("linalg.extracttrian", A, offset)
-    rows, columns = _triangle_places(count, offset, lower)
+    count = _diagonal_length("linalg.extracttrian", A, offset)
+    rows, columns = _triangle_indices(count, offset, lower)
     return A[..., rows, columns]
 
 
 @extracttrian.def_grad()
 def _extracttrian_gradient(ans: Any, A: Any, *, offset: int, lower: bool) -> Any:
     size = np.shape(A)[-1]
-    return lambda g: _put(g, _triangle_places(size - abs(offset), offset, lower), size)
+    return lambda g: _placed(g, _triangle_indices(size - abs(offset), offset, lower), size)
 
 
 def _triangle_size(length: int) -> int:
@@ -236,17 +238,17 @@ def maketrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarr
     if not A.ndim:
         raise ShapeError("linalg.maketrian: A has shape (); expected at least one axis, (..., n (n + 1) / 2).")
     count = _triangle_size(A.shape[-1])
-    return _put(A, _triangle_places(count, offset, lower), count + abs(offset))
+    return _placed(A, _triangle_indices(count, offset, lower), count + abs(offset))
 
 
 @maketrian.def_grad()
 def _maketrian_gradient(ans: Any, A: Any, *, offset: int, lower: bool) -> Any:
-    rows, columns = _triangle_places(_triangle_size(np.shape(A)[-1]), offset, lower)
-    return lambda g: _taken(g, rows=rows, columns=columns)
+    rows, columns = _triangle_indices(_triangle_size(np.shape(A)[-1]), offset, lower)
+    return lambda g: _take_at(g, rows=rows, columns=columns)
 
 
-def _between(inputs: Any, outputs: Any, offset: int, taken: Any, size: Any) -> Any:
-    """Return the shapes of matrices, and of what is taken out of them: `taken` elements of a diagonal or a triangle."""
+def _element_shapes(inputs: Any, outputs: Any, offset: int, count_of: Any, size_of: Any) -> Any:
+    """Infer shapes of matrices and of diagonals or triangles; `count_of` and `size_of` map size to count, and back."""
     [matrices], [elements] = inputs, outputs
     if known_ndim(matrices, elements) is None:
         return inputs, outputs
@@ -254,19 +256,25 @@ def _between(inputs: Any, outputs: Any, offset: int, taken: Any, size: Any) -> A
     if elements is not None:
         if not elements:
             raise ShapeError("expected at least one axis.")
-        whole = derived(lambda count: size(count) + abs(offset), elements[-1])
+        whole = derived(lambda count: size_of(count) + abs(offset), elements[-1])
         square = merge_square(square, (*elements[:-1], whole, whole))
     lead, length = (square or ())[:-2], (square or ())[-1]
     if length != UNKNOWN and length < abs(offset):
         raise ShapeError(f"offset {offset} is out of range for matrices of {length} rows and columns.")
-    count = derived(lambda length: taken(length - abs(offset)), length)
+    count = derived(lambda length: count_of(length - abs(offset)), length)
     elements = merge_shapes(elements, (*lead, count)) or ()
     return [square], [(*lead, merge_lengths(elements[-1], count))]
 
 
 _ON_DIAGONAL = (lambda length: length,) * 2
 _IN_TRIANGLES = (lambda length: length * (length + 1) // 2, _triangle_size)
-extractdiag.def_infer_shape(lambda inputs, outputs, *, offset: _between(inputs, outputs, offset, *_ON_DIAGONAL))
-makediag.def_infer_shape(lambda inputs, outputs, *, offset: _between(outputs, inputs, offset, *_ON_DIAGONAL)[::-1])
-extracttrian.def_infer_shape(lambda inputs, outputs, *, offset: _between(inputs, outputs, offset, *_IN_TRIANGLES))
-maketrian.def_infer_shape(lambda inputs, outputs, *, offset: _between(outputs, inputs, offset, *_IN_TRIANGLES)[::-1])
+extractdiag.def_infer_shape(lambda inputs, outputs, *, offset: _element_shapes(inputs, outputs, offset, *_ON_DIAGONAL))
+makediag.def_infer_shape(
+    lambda inputs, outputs, *, offset: _element_shapes(outputs, inputs, offset, *_ON_DIAGONAL)[::-1]
+)
+extracttrian.def_infer_shape(
+    lambda inputs, outputs, *, offset: _element_shapes(inputs, outputs, offset, *_IN_TRIANGLES)
+)
+maketrian.def_infer_shape(
+    lambda inputs, outputs, *, offset: _element_shapes(outputs, inputs, offset, *_IN_TRIANGLES)[::-1]
+)

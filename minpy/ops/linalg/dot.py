@@ -119,7 +119,7 @@ def _dot_shape(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: boo
     return inputs, [(1,)] if are_vectors else shapes
 
 
-def _flip(array: Any) -> Any:
+def _transposed(array: Any) -> Any:
     """Return an array with its last two axes swapped."""
     return np.swapaxes(array, -1, -2)
 
@@ -160,7 +160,7 @@ def batch_dot(
             f"batch_dot: lhs {lhs.shape} and rhs {rhs.shape}; expected (..., n, k) and (..., k, m) with the same "
             "leading axes, at least one."
         )
-    left, right = (_flip(lhs) if transpose_a else lhs), (_flip(rhs) if transpose_b else rhs)
+    left, right = (_transposed(lhs) if transpose_a else lhs), (_transposed(rhs) if transpose_b else rhs)
     if left.shape[-1] != right.shape[-2]:
         raise ShapeError(
             f"batch_dot: lhs {lhs.shape} and rhs {rhs.shape} with transpose_a={transpose_a}, transpose_b={transpose_b} "
@@ -171,14 +171,18 @@ def batch_dot(
 
 @batch_dot.def_grad(argnum=0)
 def _batch_dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    right = _flip(rhs) if transpose_b else rhs
-    return lambda g: matrix_products.matmul(right, _flip(g)) if transpose_a else matrix_products.matmul(g, _flip(right))
+    right = _transposed(rhs) if transpose_b else rhs
+    return lambda g: (
+        matrix_products.matmul(right, _transposed(g)) if transpose_a else matrix_products.matmul(g, _transposed(right))
+    )
 
 
 @batch_dot.def_grad(argnum=1)
 def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    left = _flip(lhs) if transpose_a else lhs
-    return lambda g: matrix_products.matmul(_flip(g), left) if transpose_b else matrix_products.matmul(_flip(left), g)
+    left = _transposed(lhs) if transpose_a else lhs
+    return lambda g: (
+        matrix_products.matmul(_transposed(g), left) if transpose_b else matrix_products.matmul(_transposed(left), g)
+    )
 
 
 @batch_dot.def_infer_shape
@@ -217,7 +221,7 @@ def _matmul_lhs_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
         return lambda g: np.expand_dims(g, -1) * rhs
     if len(shape) == 1:
         return lambda g: _summed_to(np.reshape(np.matmul(rhs, np.expand_dims(g, -1)), rhs_shape[:-1]), shape)
-    return lambda g: _summed_to(np.matmul(g, _flip(rhs)), shape)
+    return lambda g: _summed_to(np.matmul(g, _transposed(rhs)), shape)
 
 
 @matmul.def_grad(argnum=1)
@@ -231,7 +235,7 @@ def _matmul_rhs_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
         return lambda g: _summed_to(np.expand_dims(lhs, -1) * np.expand_dims(g, -2), shape)
     if len(shape) == 1:
         return lambda g: _summed_to(np.expand_dims(g, -1) * lhs, shape)
-    return lambda g: _summed_to(np.matmul(_flip(lhs), g), shape)
+    return lambda g: _summed_to(np.matmul(_transposed(lhs), g), shape)
 
 
 @operator(name="_numpy_dot", implements=np.dot, public=False)

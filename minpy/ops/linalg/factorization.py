@@ -62,12 +62,12 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
            [0.5, 2. ]], dtype=float32)
     """
     require_factorable("linalg.potrf", "A", A)
-    trouble = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
-    factor: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), trouble)
+    problem = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
+    factor: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), problem)
     return factor if lower else transposed(factor)
 
 
-def _cholesky_pulled(L: Any, g: Any) -> Any:
+def _cholesky_vjp(L: Any, g: Any) -> Any:
     # The diagonal counts half: it is in both of the triangles that make up the symmetric part.
     size = np.shape(L)[-1]
     weights = np.tri(size, dtype=L.dtype) - np.eye(size, dtype=L.dtype) / 2
@@ -78,13 +78,13 @@ def _cholesky_pulled(L: Any, g: Any) -> Any:
 @potrf.def_grad()
 def _potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
     if lower:
-        return lambda g: _cholesky_pulled(potrf(mirrored(A)), g)
-    return lambda g: _cholesky_pulled(potrf(mirrored(transposed(A))), transposed(g))
+        return lambda g: _cholesky_vjp(potrf(mirrored(A)), g)
+    return lambda g: _cholesky_vjp(potrf(mirrored(transposed(A))), transposed(g))
 
 
 @potrf.def_grad_kernel()
 def _raw_potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
-    return lambda g: _cholesky_pulled(ans, g) if lower else _cholesky_pulled(transposed(ans), transposed(g))
+    return lambda g: _cholesky_vjp(ans, g) if lower else _cholesky_vjp(transposed(ans), transposed(g))
 
 
 @operator(name="_linalg_potri", aliases=("linalg_potri",), shapes=square_shapes, dtypes=same_dtype)
@@ -114,8 +114,8 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """
     require_factorable("linalg.potri", "A", A)
     factor = triangle(A if lower else transposed(A))
-    trouble = "is singular: it has a zero on its diagonal, and is no Cholesky factor."
-    inverse = solved_each("linalg.potri", "A", _inverse_triangle, factor, trouble)
+    problem = "is singular: it has a zero on its diagonal, and is no Cholesky factor."
+    inverse = solved_each("linalg.potri", "A", _inverse_triangle, factor, problem)
     return np.matmul(transposed(inverse), inverse)
 
 
@@ -229,7 +229,7 @@ def syevd(A: np.ndarray) -> Any:
     return rows * signs, values
 
 
-def _eigenvectors_pulled(ans: Any, g: Any) -> Any:
+def _eigh_vjp(ans: Any, g: Any) -> Any:
     U, values = ans
     gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
     gaps = np.where(gaps == 0, 0, 1 / np.where(gaps == 0, 1, gaps))
@@ -238,10 +238,10 @@ def _eigenvectors_pulled(ans: Any, g: Any) -> Any:
     return _symmetric(np.matmul(transposed(U), scaled))
 
 
-syevd.def_grad(lambda ans, A: lambda g: _eigenvectors_pulled(syevd(mirrored(A)), g))
+syevd.def_grad(lambda ans, A: lambda g: _eigh_vjp(syevd(mirrored(A)), g))
 
 
-syevd.def_grad_kernel(lambda ans, A: lambda g: _eigenvectors_pulled(ans, g))
+syevd.def_grad_kernel(lambda ans, A: lambda g: _eigh_vjp(ans, g))
 
 
 @gelqf.def_infer_shape

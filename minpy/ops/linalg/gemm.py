@@ -28,12 +28,12 @@ from minpy.ops.registry import operator
 __all__ = ["gemm", "gemm2", "khatri_rao", "require_triangular_fit", "syrk", "triangular_shapes", "trmm"]
 
 
-def _scaled(value: Any, by: float) -> Any:
-    return value if by == 1 else value * by
+def _scaled(value: Any, factor: float) -> Any:
+    return value if factor == 1 else value * factor
 
 
-def _turned(array: Any, turn: bool) -> Any:
-    return transposed(array) if turn else array
+def _transposed_if(array: Any, transpose: bool) -> Any:
+    return transposed(array) if transpose else array
 
 
 def _rows_axis(name: str, axis: int, ndim: int) -> int:
@@ -44,13 +44,13 @@ def _rows_axis(name: str, axis: int, ndim: int) -> int:
     return position
 
 
-def _rows_beside(array: Any, axis: int) -> Any:
-    """Return an array with the axis of its matrices' rows beside that of the columns; and back."""
+def _swap_rows_axis(array: Any, axis: int) -> Any:
+    """Return an array with the axis of its matrices' rows swapped with the last but one; its own inverse."""
     return array if axis in (-2, np.ndim(array) - 2) else np.swapaxes(array, axis, -2)
 
 
 def _product(name: str, A: Any, B: Any, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    """Return op(A) op(B), with the rows beside the columns."""
+    """Return op(A) op(B), with the rows along the last axis but one."""
     for argument, data in (("A", A), ("B", B)):
         require_matrices(name, argument, data)
     if A.ndim != B.ndim:
@@ -58,13 +58,13 @@ def _product(name: str, A: Any, B: Any, transpose_a: bool, transpose_b: bool, ax
             f"{name}: A {A.shape} and B {B.shape} have {A.ndim} and {B.ndim} axes; they must have equally many."
         )
     axis = _rows_axis(name, axis, A.ndim)
-    left, right = _rows_beside(A, axis), _rows_beside(B, axis)
+    left, right = _swap_rows_axis(A, axis), _swap_rows_axis(B, axis)
     if left.shape[:-2] != right.shape[:-2]:
         raise ShapeError(
             f"{name}: A {A.shape} and B {B.shape} differ in an axis that is neither the rows' ({axis}) nor the "
             "columns' (the last). Such axes must be equal; nothing is broadcast."
         )
-    left, right = _turned(left, transpose_a), _turned(right, transpose_b)
+    left, right = _transposed_if(left, transpose_a), _transposed_if(right, transpose_b)
     if left.shape[-1] != right.shape[-2]:
         raise ShapeError(
             f"{name}: A {A.shape} and B {B.shape} with transpose_a={transpose_a}, transpose_b={transpose_b} sum over "
@@ -115,7 +115,7 @@ def gemm(
     name = "linalg.gemm"
     product = _scaled(_product(name, A, B, transpose_a, transpose_b, axis), alpha)
     require_matrices(name, "C", C)
-    product = _rows_beside(product, _rows_axis(name, axis, A.ndim))
+    product = _swap_rows_axis(product, _rows_axis(name, axis, A.ndim))
     if C.shape != product.shape:
         raise ShapeError(f"{name}: C has shape {C.shape}; expected {product.shape}, that of the product of A and B.")
     return product + _scaled(C, beta)
@@ -158,27 +158,27 @@ def gemm2(
            [4., 4.]], dtype=float32)
     """
     product = _scaled(_product("linalg.gemm2", A, B, transpose_a, transpose_b, axis), alpha)
-    return _rows_beside(product, _rows_axis("linalg.gemm2", axis, A.ndim))
+    return _swap_rows_axis(product, _rows_axis("linalg.gemm2", axis, A.ndim))
 
 
 def _left_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int) -> Any:
-    right = _turned(_rows_beside(B, axis), transpose_b)
+    right = _transposed_if(_swap_rows_axis(B, axis), transpose_b)
 
     def gradient(g: Any) -> Any:
-        g = _scaled(_rows_beside(g, axis), alpha)
+        g = _scaled(_swap_rows_axis(g, axis), alpha)
         product = matmul(right, transposed(g)) if transpose_a else matmul(g, transposed(right))
-        return _rows_beside(product, axis)
+        return _swap_rows_axis(product, axis)
 
     return gradient
 
 
 def _right_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int) -> Any:
-    left = _turned(_rows_beside(A, axis), transpose_a)
+    left = _transposed_if(_swap_rows_axis(A, axis), transpose_a)
 
     def gradient(g: Any) -> Any:
-        g = _scaled(_rows_beside(g, axis), alpha)
+        g = _scaled(_swap_rows_axis(g, axis), alpha)
         product = matmul(transposed(g), left) if transpose_b else matmul(transposed(left), g)
-        return _rows_beside(product, axis)
+        return _swap_rows_axis(product, axis)
 
     return gradient
 
@@ -192,7 +192,7 @@ gemm.def_grad(lambda ans, A, B, C, *, beta, **product: _right_gradient(ans, A, B
 gemm.def_grad(lambda ans, A, B, C, *, beta: lambda g: _scaled(g, beta), 2)
 
 
-def _swapped(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+def _swap_lengths(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     """Return a shape with two of its axes swapped: one, and the last but one."""
     lengths = list(shape)
     lengths[axis], lengths[-2] = lengths[-2], lengths[axis]
@@ -206,10 +206,10 @@ def _product_shapes(name: str, inputs: Any, outputs: Any, *, transpose_a: bool, 
     if ndim < 2:
         raise ShapeError("expected matrices in the last two axes, (..., n, m).")
     axis = _rows_axis(name, axis, ndim)
-    A, B, *results = (_swapped(with_axes(stated, ndim), axis) for stated in (*inputs, *outputs))
+    A, B, *results = (_swap_lengths(with_axes(stated, ndim), axis) for stated in (*inputs, *outputs))
     result = merge_shapes(*results) or ()
     shapes = product_shapes(A, B, result, transpose_a, transpose_b)
-    left, right, shape = (_swapped(merged, axis) for merged in shapes)
+    left, right, shape = (_swap_lengths(merged, axis) for merged in shapes)
     return [left, right, *[shape] * (len(inputs) - 2)], [shape]
 
 
@@ -259,7 +259,7 @@ def trmm(
     require_matrices("linalg.trmm", "A", A)
     require_matrices("linalg.trmm", "B", B)
     require_triangular_fit("linalg.trmm", A, B, rightside)
-    factor = _turned(triangle(A, lower), transpose)
+    factor = _transposed_if(triangle(A, lower), transpose)
     return _scaled(matmul(B, factor) if rightside else matmul(factor, B), alpha)
 
 
@@ -281,14 +281,14 @@ def _trmm_triangle_gradient(
 ) -> Any:
     def gradient(g: Any) -> Any:
         product = matmul(transposed(B), g) if rightside else matmul(g, transposed(B))
-        return _scaled(triangle(_turned(product, transpose), lower), alpha)
+        return _scaled(triangle(_transposed_if(product, transpose), lower), alpha)
 
     return gradient
 
 
 @trmm.def_grad(argnum=1)
 def _trmm_gradient(ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool, lower: bool, alpha: float) -> Any:
-    factor = _turned(triangle(A, lower), not transpose)
+    factor = _transposed_if(triangle(A, lower), not transpose)
     return lambda g: _scaled(matmul(g, factor) if rightside else matmul(factor, g), alpha)
 
 
@@ -341,8 +341,8 @@ def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.nd
 @syrk.def_grad()
 def _syrk_gradient(ans: Any, A: Any, *, transpose: bool, alpha: float) -> Any:
     def gradient(g: Any) -> Any:
-        both = _scaled(g + transposed(g), alpha)
-        return matmul(A, both) if transpose else matmul(both, A)
+        symmetric = _scaled(g + transposed(g), alpha)
+        return matmul(A, symmetric) if transpose else matmul(symmetric, A)
 
     return gradient
 
@@ -410,7 +410,7 @@ def _khatri_rao_gradient(ans: Any, *args: Any) -> Any:
     columns = np.shape(args[0])[1]
     lengths = [np.shape(matrix)[0] for matrix in args]
     # Each matrix along an axis of its own, beside that of the columns.
-    placed = [
+    expanded = [
         np.reshape(matrix, (*(lengths[number] if number == axis else 1 for number in range(count)), columns))
         for axis, matrix in enumerate(args)
     ]
@@ -420,10 +420,12 @@ def _khatri_rao_gradient(ans: Any, *args: Any) -> Any:
         gradients = []
         for axis in range(count):
             part = g
-            for place in range(count):
-                if place != axis:
-                    part = part * placed[place]
-            gradients.append(sum_over(part, axis=tuple(place for place in range(count) if place != axis)))
+            for other_axis in range(count):
+                if other_axis != axis:
+                    part = part * expanded[other_axis]
+            gradients.append(
+                sum_over(part, axis=tuple(other_axis for other_axis in range(count) if other_axis != axis))
+            )
         return tuple(gradients)
 
     return gradient

@@ -34,7 +34,7 @@ def transposed(array: Any) -> Any:
 
 
 def triangle(array: Any, lower: bool = True) -> Any:
-    """Return the lower or the upper triangles of matrices, with zeros in place of the rest, whatever stands there."""
+    """Return the lower or the upper triangles of matrices, with zeros in place of all other elements."""
     rows, columns = np.shape(array)[-2:]
     below = np.tri(rows, columns, 0 if lower else -1, dtype=np.bool_)
     return np.where(below if lower else ~below, array, 0)
@@ -81,12 +81,12 @@ def require_square(name: str, argument: str, data: Any) -> None:
 
 def require_same_batch(name: str, **arrays: Any) -> None:
     """Raise, unless arrays agree in all axes but the last two."""
-    (first, model), *others = arrays.items()
-    for argument, array in others:
-        if array.shape[:-2] != model.shape[:-2]:
+    (first_name, first_array), *remaining = arrays.items()
+    for argument, array in remaining:
+        if array.shape[:-2] != first_array.shape[:-2]:
             raise ShapeError(
-                f"{name}: {first} {model.shape} and {argument} {array.shape} differ in the axes before the matrices: "
-                f"{model.shape[:-2]} and {array.shape[:-2]}. They must be equal; nothing is broadcast."
+                f"{name}: {first_name} {first_array.shape} and {argument} {array.shape} differ in the axes before the "
+                f"matrices: {first_array.shape[:-2]} and {array.shape[:-2]}. They must be equal; nothing is broadcast."
             )
 
 

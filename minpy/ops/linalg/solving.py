@@ -169,8 +169,8 @@ def inverse(A: np.ndarray) -> np.ndarray:
 
 @inverse.def_grad()
 def _inverse_gradient(ans: Any, A: Any) -> Any:
-    back = transposed(ans)
-    return lambda g: -np.matmul(np.matmul(back, g), back)
+    transposed_inverse = transposed(ans)
+    return lambda g: -np.matmul(np.matmul(transposed_inverse, g), transposed_inverse)
 
 
 @operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1), saved_outputs=lambda attributes: 3)
@@ -198,7 +198,7 @@ def det(A: np.ndarray) -> np.ndarray:
 
 
 def _where_regular(A: Any, ans: Any) -> tuple[Any, Any]:
-    """Return (A⁻ᵀ, zeros for matrices whose answer, determinant or sign, is 0; one answer for each matrix of A)."""
+    """Return (A⁻ᵀ, but zeros where `ans`, a determinant or a sign, is 0; `ans` as one number for each matrix)."""
     each = np.reshape(ans, (*np.shape(A)[:-2], 1, 1))
     regular = each != 0
     size = np.shape(A)[-1]

@@ -243,8 +243,8 @@ def _slopes_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str) -> Any:
     axes = tuple(axis for axis, length in enumerate(_slopes_shape(shape, np.shape(data))) if length == 1)
 
     def gradient(g: Any) -> Any:
-        each = np.minimum(data, 0) * g
-        return np.reshape(sum_over(each, axis=axes) if axes else each, shape)
+        slope_gradients = np.minimum(data, 0) * g
+        return np.reshape(sum_over(slope_gradients, axis=axes) if axes else slope_gradients, shape)
 
     return gradient
 

@@ -22,11 +22,11 @@ from minpy.ops.registry import operator
 __all__ = ["batch_norm", "batch_norm_dtypes", "batch_norm_gradients", "batch_norm_shapes"]
 
 
-def _move(state: np.ndarray, value: np.ndarray, momentum: float) -> None:
-    """Move a state towards a value, in place."""
+def _move_average(state: np.ndarray, value: np.ndarray, momentum: float) -> None:
+    """Move a running average towards a value, in place."""
     state *= momentum
     state += (1 - momentum) * value
-    if type(state) is np.ndarray:  # and no stand-in of the tracer
+    if type(state) is np.ndarray:  # and no array proxy
         note_write(state)
 
 
@@ -128,16 +128,16 @@ def batch_norm(
     """
     axis = one_axis("BatchNorm", axis, data.ndim)
     _require_vectors(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
-    shape, others = _around(axis, data.ndim)
+    shape, reduced_axes = _vector_shape_and_axes(axis, data.ndim)
     values = widened(data)
     if training and not use_global_stats:
-        count = math.prod(data.shape[along] for along in others)
-        mean = sum_over(values, others) / max(count, 1)
+        count = math.prod(data.shape[reduced_axis] for reduced_axis in reduced_axes)
+        mean = sum_over(values, reduced_axes) / max(count, 1)
         result = values - mean.reshape(shape)
-        variance = sum_over(np.square(result), others) / max(count, 1)
+        variance = sum_over(np.square(result), reduced_axes) / max(count, 1)
         if count:
-            _move(moving_mean, mean, momentum)
-            _move(moving_var, variance, momentum)
+            _move_average(moving_mean, mean, momentum)
+            _move_average(moving_var, variance, momentum)
     else:
         mean, variance = moving_mean.astype(values.dtype), moving_var.astype(values.dtype)
         result = values - mean.reshape(shape)
@@ -148,7 +148,7 @@ def batch_norm(
     return result.astype(data.dtype, copy=False), mean.astype(dtype, copy=False), inverse.astype(dtype, copy=False)
 
 
-def _around(axis: int, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _vector_shape_and_axes(axis: int, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return (the shape in which a vector lies along an axis, the other axes)."""
     shape = tuple(-1 if position == axis else 1 for position in range(ndim))
     return shape, tuple(position for position in range(ndim) if position != axis)
@@ -169,21 +169,25 @@ def batch_norm_gradients(
 ) -> Any:
     """Return the function from upstream gradients, of result, mean and inverse deviation, to those of the inputs."""
     ndim = np.ndim(data)
-    shape, others = _around(axis % ndim, ndim)
+    shape, reduced_axes = _vector_shape_and_axes(axis % ndim, ndim)
 
     def gradients(g: Any) -> Any:
-        upstream, of_mean, of_inverse = g[0], g[1], g[2]
+        upstream, mean_gradient, inverse_gradient = g[0], g[1], g[2]
         upstream = widened(upstream)
         mean, inverse = widened(ans[1]), widened(ans[2])
         centred = widened(data) - np.reshape(mean, shape)
-        shift = sum_over(upstream, others)
-        slope = sum_over(upstream * centred, others) * inverse
+        shift = sum_over(upstream, reduced_axes)
+        slope = sum_over(upstream * centred, reduced_axes) * inverse
         scale = inverse if fix_gamma else inverse * widened(gamma)
         part = upstream * np.reshape(scale, shape)
         if training and not use_global_stats:
-            count = max(math.prod(np.shape(data)[summed] for summed in others), 1)
-            along = (scale * slope + of_inverse * inverse * inverse) * inverse / count
-            part = part - centred * np.reshape(along, shape) + np.reshape((of_mean - scale * shift) / count, shape)
+            count = max(math.prod(np.shape(data)[reduced_axis] for reduced_axis in reduced_axes), 1)
+            variance_gradient = (scale * slope + inverse_gradient * inverse * inverse) * inverse / count
+            part = (
+                part
+                - centred * np.reshape(variance_gradient, shape)
+                + np.reshape((mean_gradient - scale * shift) / count, shape)
+            )
         return part, slope * (0 if fix_gamma else 1), shift
 
     return gradients
@@ -194,7 +198,7 @@ batch_norm.def_multiple_grad(batch_norm_gradients, argnums=(0, 1, 2))
 
 @batch_norm.def_infer_shape
 def batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
-    """Infer the shapes of a batch normalization: data, four vectors, and what is asked for of the statistics."""
+    """Infer the shapes of a batch normalization: data, four vectors, and the statistics that are outputs."""
     data, *vectors = vectors_along("BatchNorm", axis, inputs, outputs[0])
     return [data, *vectors], [data, *vectors[: len(outputs) - 1]]
 

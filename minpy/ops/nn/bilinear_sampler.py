@@ -33,17 +33,17 @@ def _corners(shape: Ints, grid: Any) -> tuple[Any, Any, tuple[Any, Any]]:
     """Return the pixels round each sample, their weights, and the slopes of the weights along x and y of the grid."""
     batch, _, height, width = shape
     positions = grid.astype(np.promote_types(grid.dtype, np.float32))
-    tall, wide = (height - 1) / 2, (width - 1) / 2
-    rows, down, down_slopes = taps((positions[:, 1] + 1) * tall, height)
-    columns, across, across_slopes = taps((positions[:, 0] + 1) * wide, width)
-    firsts = np.reshape(np.arange(batch) * (height * width), (batch, 1, 1, 1, 1))
+    half_height, half_width = (height - 1) / 2, (width - 1) / 2
+    rows, down, down_slopes = taps((positions[:, 1] + 1) * half_height, height)
+    columns, across, across_slopes = taps((positions[:, 0] + 1) * half_width, width)
+    image_offsets = np.reshape(np.arange(batch) * (height * width), (batch, 1, 1, 1, 1))
     count = batch * grid.shape[2] * grid.shape[3]
 
     def of_corners(of_rows: Any, of_columns: Any) -> Any:
         return np.reshape(np.expand_dims(of_rows, -1) * np.expand_dims(of_columns, -2), (count, 4))
 
-    places = np.expand_dims(rows * width, -1) + np.expand_dims(columns, -2) + firsts
-    slopes = of_corners(down, across_slopes) * wide, of_corners(down_slopes, across) * tall
+    places = np.expand_dims(rows * width, -1) + np.expand_dims(columns, -2) + image_offsets
+    slopes = of_corners(down, across_slopes) * half_width, of_corners(down_slopes, across) * half_height
     return np.reshape(places, (count, 4)), of_corners(down, across), slopes
 
 
@@ -126,7 +126,7 @@ def _sampler_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
 # -- grids -------------------------------------------------------------------------------------------------------------
 
 
-def _target(name: str, target_shape: Any) -> tuple[int, int]:
+def _target_lengths(name: str, target_shape: Any) -> tuple[int, int]:
     lengths = (target_shape,) if isinstance(target_shape, (int, np.integer)) else tuple(target_shape)
     if len(lengths) != 2 or min(lengths) < 1:
         raise ArgumentError(f"{name}: target_shape is {target_shape}; expected (height, width), each 1 or more.")
@@ -141,23 +141,23 @@ def _even_steps(count: int) -> np.ndarray:
 def _affine_points(height: int, width: int, dtype: Any) -> np.ndarray:
     """Return the matrix with x, y and 1 of every point of a grid, a column a point."""
     x, y = _even_steps(width), _even_steps(height)
-    whole = (height, width)
-    rows = (np.broadcast_to(x, whole), np.broadcast_to(y[:, None], whole), np.ones(whole))
+    shape = (height, width)
+    rows = (np.broadcast_to(x, shape), np.broadcast_to(y[:, None], shape), np.ones(shape))
     return np.stack([row.reshape(height * width) for row in rows]).astype(dtype)
 
 
 def _affine_grid(matrices: Any, height: int, width: int) -> Any:
-    working = np.promote_types(matrices.dtype, np.float32)
-    flat = np.reshape(matrices.astype(working), (-1, 3))
-    points = np.matmul(flat, _affine_points(height, width, working))
+    compute_dtype = np.promote_types(matrices.dtype, np.float32)
+    flat = np.reshape(matrices.astype(compute_dtype), (-1, 3))
+    points = np.matmul(flat, _affine_points(height, width, compute_dtype))
     return np.reshape(points, (np.shape(matrices)[0], 2, height, width)).astype(matrices.dtype)
 
 
 def _affine_gradient(g: Any, matrices: Any) -> Any:
     batch, _, height, width = np.shape(g)
-    working = np.promote_types(g.dtype, np.float32)
-    flat = np.reshape(g.astype(working), (batch * 2, height * width))
-    product = np.matmul(flat, np.transpose(_affine_points(height, width, working)))
+    compute_dtype = np.promote_types(g.dtype, np.float32)
+    flat = np.reshape(g.astype(compute_dtype), (batch * 2, height * width))
+    product = np.matmul(flat, np.transpose(_affine_points(height, width, compute_dtype)))
     return np.reshape(product, np.shape(matrices)).astype(g.dtype)
 
 
@@ -199,7 +199,7 @@ def grid_generator(
     """
     if transform_type == "affine":
         _require_matrices("GridGenerator", "data", data)
-        return _affine_grid(data, *_target("GridGenerator", target_shape))
+        return _affine_grid(data, *_target_lengths("GridGenerator", target_shape))
     _require_transform(transform_type)
     if np.ndim(data) != 4 or data.shape[1] != 2:
         raise ShapeError(
@@ -239,7 +239,7 @@ def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target
         shape = merge_shapes(merge_shapes(inputs[0], outputs[0]), (UNKNOWN, 2, UNKNOWN, UNKNOWN))
         return [shape], [shape]
     batch = merge_lengths(with_axes(inputs[0], 2)[0], with_axes(outputs[0], 4)[0])
-    return [(batch, 6)], [(batch, 2, *_target("GridGenerator", target_shape))]
+    return [(batch, 6)], [(batch, 2, *_target_lengths("GridGenerator", target_shape))]
 
 
 # -- both --------------------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def spatial_transformer(
             f"SpatialTransformer: loc has shape {np.shape(loc)}; expected ({data.shape[0]}, 6), a matrix for each "
             f"image of data {np.shape(data)}."
         )
-    return _sampled(data, _affine_grid(loc, *_target("SpatialTransformer", target_shape)))
+    return _sampled(data, _affine_grid(loc, *_target_lengths("SpatialTransformer", target_shape)))
 
 
 def _require_types(transform_type: str, sampler_type: str) -> None:
@@ -321,5 +321,5 @@ def _transformer_shapes(
     data, result = with_axes(inputs[0], 4), with_axes(outputs[0], 4)
     batch = merge_lengths(data[0], with_axes(inputs[1], 2)[0], result[0])
     channels = merge_lengths(data[1], result[1])
-    size = _target("SpatialTransformer", target_shape)
+    size = _target_lengths("SpatialTransformer", target_shape)
     return [(batch, channels, *data[2:]), (batch, 6)], [(batch, channels, *size)]

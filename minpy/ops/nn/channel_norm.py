@@ -42,16 +42,16 @@ def _scaled(data: Any, normal: Any, gamma: Any, beta: Any) -> Any:
 def _standardizing_gradients(data: Any, gamma: Any, groups: int, eps: float) -> Callable[..., tuple[Any, Any, Any]]:
     """Return the function from upstream gradients, of the result and of the statistics, to those of the inputs."""
 
-    def gradients(g: Any, of_mean: Any = None, of_deviation: Any = None) -> tuple[Any, Any, Any]:
+    def gradients(g: Any, mean_gradient: Any = None, deviation_gradient: Any = None) -> tuple[Any, Any, Any]:
         normal, _, deviation = _standardized(data, groups, eps)
         g = np.reshape(widened(g), np.shape(normal))
         count = max(np.shape(normal)[2], 1)
-        along = g * np.reshape(widened(gamma), (*np.shape(gamma), 1))
-        shift = sum_over(along, axis=2, keepdims=True) / count
-        slope = sum_over(along * normal, axis=2, keepdims=True) / count
-        part = (along - shift - normal * slope) / deviation
-        if of_mean is not None:
-            part = part + (of_mean[:, :, None] + of_deviation[:, :, None] * normal) / count
+        scaled = g * np.reshape(widened(gamma), (*np.shape(gamma), 1))
+        shift = sum_over(scaled, axis=2, keepdims=True) / count
+        slope = sum_over(scaled * normal, axis=2, keepdims=True) / count
+        part = (scaled - shift - normal * slope) / deviation
+        if mean_gradient is not None:
+            part = part + (mean_gradient[:, :, None] + deviation_gradient[:, :, None] * normal) / count
         return np.reshape(part, np.shape(data)), sum_over(g * normal, axis=(0, 2)), sum_over(g, axis=(0, 2))
 
     return gradients
@@ -68,10 +68,10 @@ def _require_vectors(name: str, data: Any, gamma: Any, beta: Any, length: int, m
             )
 
 
-_FACTS: dict[str, Any] = {"may_alias": False, "category": "normalization"}
+_OPTIONS: dict[str, Any] = {"may_alias": False, "category": "normalization"}
 
 
-@operator(name="InstanceNorm", saved_outputs=lambda attributes: 3, **_FACTS)
+@operator(name="InstanceNorm", saved_outputs=lambda attributes: 3, **_OPTIONS)
 def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps: float = 1e-3) -> np.ndarray:
     """Return the data shifted and scaled to mean 0 and variance 1 in each channel of each example.
 
@@ -108,7 +108,7 @@ def _instance_norm_gradients(ans: Any, data: Any, gamma: Any, beta: Any, *, eps:
     name="GroupNorm",
     outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
     saved_outputs=lambda attributes: 3,
-    **_FACTS,
+    **_OPTIONS,
 )
 def group_norm(
     data: np.ndarray,
@@ -189,7 +189,7 @@ def _group_norm_shapes(inputs: Shapes, outputs: Shapes, *, num_groups: int) -> t
 
 
 def _normed_axes(mode: str, ndim: int) -> tuple[int, ...]:
-    """Return the axes along which lengths are taken."""
+    """Return the axes along which Euclidean lengths are computed."""
     if mode not in ("instance", "channel", "spatial"):
         raise ArgumentError(f"L2Normalization: unknown mode {mode!r}; expected 'instance', 'channel' or 'spatial'.")
     if mode != "instance" and ndim < 3:
@@ -203,7 +203,7 @@ def _length(data: Any, eps: float, mode: str) -> Any:
     return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
-@operator(name="L2Normalization", shapes=same_shape, saved_outputs=lambda attributes: 2, **_FACTS)
+@operator(name="L2Normalization", shapes=same_shape, saved_outputs=lambda attributes: 2, **_OPTIONS)
 def l2_normalization(
     data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
 ) -> np.ndarray:
@@ -240,8 +240,8 @@ def _l2_normalization_gradient(ans: Any, data: Any, *, eps: float, mode: str) ->
 
     def gradient(g: Any) -> Any:
         length = _length(data, eps, mode)
-        along = g * data / (length * length)
-        return (g - data * (sum_over(along, axis=axes, keepdims=True) if axes else along)) / length
+        products = g * data / (length * length)
+        return (g - data * (sum_over(products, axis=axes, keepdims=True) if axes else products)) / length
 
     return gradient
 
@@ -250,8 +250,8 @@ def _l2_normalization_gradient(ans: Any, data: Any, *, eps: float, mode: str) ->
 
 
 def _window(nsize: int) -> dict[str, Any]:
-    beside = (nsize - 1) // 2
-    return {"kernel": (2 * beside + 1, 1), "stride": (1, 1), "pad": (beside, 0)}
+    reach = (nsize - 1) // 2
+    return {"kernel": (2 * reach + 1, 1), "stride": (1, 1), "pad": (reach, 0)}
 
 
 def _as_rows(data: Any) -> Any:
@@ -267,7 +267,7 @@ def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:
     return sums * (alpha / nsize) + knorm
 
 
-@operator(name="LRN", shapes=same_shape, saved_outputs=lambda attributes: 2, **_FACTS)
+@operator(name="LRN", shapes=same_shape, saved_outputs=lambda attributes: 2, **_OPTIONS)
 def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int) -> np.ndarray:
     """Return the data divided by a power of the squares of the channels beside: local response normalization.
 
@@ -307,8 +307,8 @@ def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: floa
     def gradient(g: Any) -> Any:
         base = _divisor_base(data, alpha, knorm, nsize)
         rows, upstream = _as_rows(widened(data)), _as_rows(widened(g))
-        along = upstream * rows * base ** (-beta - 1)
-        spread = window_spread(along, **_window(nsize), lengths=np.shape(rows)[2:])
+        products = upstream * rows * base ** (-beta - 1)
+        spread = window_spread(products, **_window(nsize), lengths=np.shape(rows)[2:])
         part = upstream * base**-beta - rows * spread * (2 * alpha * beta / nsize)
         return np.reshape(part, np.shape(data))
 

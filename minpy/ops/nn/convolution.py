@@ -204,7 +204,7 @@ convolution.def_grad(_with_window(weight_gradient), 1)
 convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, 2)
 
 
-def _positions(x: int, kernel: int, stride: int, dilate: int, pad: int, least: int = 1) -> int:
+def _output_length(x: int, kernel: int, stride: int, dilate: int, pad: int, least: int = 1) -> int:
     """Return at how many positions a filter fits on an axis."""
     count: int = derived(lambda length: (length + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1, x)
     if count < least and x != UNKNOWN:
@@ -214,7 +214,7 @@ def _positions(x: int, kernel: int, stride: int, dilate: int, pad: int, least: i
     return count
 
 
-def _spread(x: int, kernel: int, stride: int, dilate: int, pad: int, adj: int = 0) -> int:
+def _input_length(x: int, kernel: int, stride: int, dilate: int, pad: int, adj: int = 0) -> int:
     """Return the length of an axis of the data of which a convolution makes `x` positions, with `adj` left over."""
     spread: int = derived(lambda length: (length - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj, x)
     if spread < 1 and x != UNKNOWN:
@@ -232,14 +232,14 @@ def _convolution_shapes(
     batch = merge_lengths(data[0], result[0])
     channels = merge_lengths(data[1], derived(lambda n: n * num_group, weight[1]))
     lengths = tuple(
-        merge_lengths(x, _spread(y, *axis)) if axis[1] == 1 else x
+        merge_lengths(x, _input_length(y, *axis)) if axis[1] == 1 else x
         for x, y, axis in zip(data[2:], result[2:], axes, strict=True)
     )
     data = (batch, channels, *lengths)
     if channels != UNKNOWN:
         _require_groups("Convolution", data, num_filter, num_group)
     weight = (num_filter, derived(lambda n: n // num_group, channels), *kernel)
-    result = (batch, num_filter, *(_positions(x, *axis) for x, axis in zip(lengths, axes, strict=True)))
+    result = (batch, num_filter, *(_output_length(x, *axis) for x, axis in zip(lengths, axes, strict=True)))
     return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [result]
 
 
@@ -258,7 +258,7 @@ def _axes(
 
 
 # The attributes of a deconvolution that say what it computes.
-_TRANSPOSED = ("kernel", "stride", "dilate", "pad", "adj", "target_shape", "num_group")
+_WINDOW_ATTRIBUTES = ("kernel", "stride", "dilate", "pad", "adj", "target_shape", "num_group")
 
 
 def transposed_window(
@@ -369,14 +369,14 @@ def deconvolution(
 
 @deconvolution.def_grad(argnum=0)
 def _deconvolution_data_gradient(ans: Any, data: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
-    window = transposed_window(data, **{name: attributes[name] for name in _TRANSPOSED})
+    window = transposed_window(data, **{name: attributes[name] for name in _WINDOW_ATTRIBUTES})
     del window["lengths"]
     return lambda g: convolve(g, weight, **window)
 
 
 @deconvolution.def_grad(argnum=1)
 def _deconvolution_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
-    window = transposed_window(data, **{name: attributes[name] for name in _TRANSPOSED})
+    window = transposed_window(data, **{name: attributes[name] for name in _WINDOW_ATTRIBUTES})
     return transposed_weight_gradient(ans, data, weight, **window)
 
 
@@ -406,10 +406,10 @@ def _deconvolution_shapes(
     if not any(lengths):
         extra = per_axis("Deconvolution", "adj", adj, len(axes), 0, 0)
         inner = tuple(
-            merge_lengths(x, _positions(y if y == UNKNOWN else y - a, *axis, least=0))
+            merge_lengths(x, _output_length(y if y == UNKNOWN else y - a, *axis, least=0))
             for x, y, a, axis in zip(inner, result[2:], extra, axes, strict=True)
         )
-        lengths = tuple(_spread(x, *axis, a) for x, a, axis in zip(inner, extra, axes, strict=True))
+        lengths = tuple(_input_length(x, *axis, a) for x, a, axis in zip(inner, extra, axes, strict=True))
     data = (batch, weight[0], *inner)
     if data[1] != UNKNOWN:
         _require_groups("Deconvolution", data, num_filter, num_group)

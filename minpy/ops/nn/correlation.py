@@ -25,7 +25,7 @@ Ints = tuple[int, ...]
 
 
 class _Layout(NamedTuple):
-    """What is compared with what, in points of the padded maps."""
+    """Which patches are compared, in points of the padded maps."""
 
     kernel: int
     distance: int
@@ -33,25 +33,25 @@ class _Layout(NamedTuple):
     step: int
     pad: int
     lengths: Ints  # of the maps
-    counts: Ints  # of the answer
+    counts: Ints  # lengths of the result
 
     @property
-    def around(self) -> int:
-        """How many displacements there are on either side of none."""
+    def displacements_aside(self) -> int:
+        """How many displacements there are on either side of 0."""
         return self.distance // self.step
 
     @property
     def width(self) -> int:
         """How many displacements there are along an axis."""
-        return 2 * self.around + 1
+        return 2 * self.displacements_aside + 1
 
     @property
     def reach(self) -> int:
         """The largest displacement."""
-        return self.around * self.step
+        return self.displacements_aside * self.step
 
     @property
-    def covered(self) -> Ints:
+    def covered_points(self) -> Ints:
         """The points that are under some kernel, along each axis."""
         return tuple((n - 1) * self.stride + self.kernel for n in self.counts)
 
@@ -86,25 +86,30 @@ def _padded(data: Any, layout: _Layout) -> Any:
 
 def _unpadded(data: Any, layout: _Layout, before: tuple[int, int], dtype: Any) -> Any:
     """Return the transpose of `_padded` of a part of the padded maps that begins at `before`."""
-    height, width = (length + 2 * layout.pad for length in layout.lengths)
+    padded_height, padded_width = (length + 2 * layout.pad for length in layout.lengths)
     rows, columns = np.shape(data)[1:3]
-    around = ((0, 0), (before[0], height - rows - before[0]), (before[1], width - columns - before[1]), (0, 0))
-    whole = np.pad(data, around, "constant")
-    tall, wide = layout.lengths
-    part = whole[:, layout.pad : layout.pad + tall, layout.pad : layout.pad + wide]
+    margins = (
+        (0, 0),
+        (before[0], padded_height - rows - before[0]),
+        (before[1], padded_width - columns - before[1]),
+        (0, 0),
+    )
+    whole = np.pad(data, margins, "constant")
+    height, width = layout.lengths
+    part = whole[:, layout.pad : layout.pad + height, layout.pad : layout.pad + width]
     return np.transpose(part, (0, 3, 1, 2)).astype(dtype)
 
 
-def _middle(padded: Any, layout: _Layout) -> Any:
+def _central_points(padded: Any, layout: _Layout) -> Any:
     """Return the points of the first map that are under some kernel."""
-    rows, columns = layout.covered
+    rows, columns = layout.covered_points
     start = layout.distance
     return padded[:, start : start + rows, start : start + columns]
 
 
-def _around(padded: Any, layout: _Layout) -> Iterator[tuple[int, Any]]:
+def _displaced_rows(padded: Any, layout: _Layout) -> Iterator[tuple[int, Any]]:
     """Yield (where it begins, the rows of the second map that are compared), for each displacement down."""
-    rows, columns = layout.covered
+    rows, columns = layout.covered_points
     left = layout.distance - layout.reach
     for index in range(layout.width):
         top = left + index * layout.step
@@ -139,7 +144,7 @@ def _with_band(band: Any, columns: int, layout: _Layout) -> Any:
 def _products(first: Any, second: Any, layout: _Layout) -> Any:
     """Return the sums over channels of products, (batch, displacements, rows, columns)."""
     bands = []
-    for _, rows in _around(second, layout):
+    for _, rows in _displaced_rows(second, layout):
         band = _band(np.matmul(first, np.swapaxes(rows, 2, 3)), layout)
         bands.append(np.transpose(band, (0, 3, 1, 2)))
     return np.concatenate(bands, axis=1)
@@ -147,34 +152,34 @@ def _products(first: Any, second: Any, layout: _Layout) -> Any:
 
 def _distances(first: Any, second: Any, layout: _Layout) -> Any:
     """Return the sums over channels of absolute differences, (batch, displacements, rows, columns)."""
-    columns = layout.covered[1]
+    columns = layout.covered_points[1]
     sums = []
-    for _, rows in _around(second, layout):
+    for _, rows in _displaced_rows(second, layout):
         for index in range(layout.width):
             start = index * layout.step
             sums.append(np.sum(np.abs(first - rows[:, :, start : start + columns]), axis=3))
     return np.stack(sums, axis=1)
 
 
-def _spread(g: Any, layout: _Layout, channels: int) -> Any:
-    """Return the gradient of what `_products` or `_distances` returned, from that of the answer."""
+def _comparison_gradient(g: Any, layout: _Layout, channels: int) -> Any:
+    """Return the gradient of what `_products` or `_distances` returned, from that of the result."""
     wide = g.astype(np.promote_types(g.dtype, np.float32)) / (layout.kernel**2 * channels)
     if layout.kernel == layout.stride == 1:
         return wide
     size = (layout.kernel,) * 2
-    return window_spread(wide, lengths=layout.covered, kernel=size, stride=(layout.stride,) * 2, pad=(0, 0))
+    return window_spread(wide, lengths=layout.covered_points, kernel=size, stride=(layout.stride,) * 2, pad=(0, 0))
 
 
 def _gradient(g: Any, paired: Any, layout: _Layout, is_multiply: bool, first: bool, own: Any, dtype: Any) -> Any:
     """Return the gradient of the first or the second map; `own` is that map, padded, and `paired` the other."""
-    g = _spread(g, layout, np.shape(paired)[3])
-    columns = layout.covered[1]
+    g = _comparison_gradient(g, layout, np.shape(paired)[3])
+    columns = layout.covered_points[1]
     wide = columns + 2 * layout.reach
     start, left = layout.distance, layout.distance - layout.reach
-    centers = _middle(own if first else paired, layout)
+    centers = _central_points(own if first else paired, layout)
     neighbours = paired if first else own
     total: Any = 0
-    for index, (top, part) in enumerate(_around(neighbours, layout)):
+    for index, (top, part) in enumerate(_displaced_rows(neighbours, layout)):
         upstream = g[:, index * layout.width : (index + 1) * layout.width]
         if is_multiply:
             matrices = _with_band(np.transpose(upstream, (0, 2, 3, 1)), wide, layout)
@@ -255,7 +260,7 @@ def correlation(
             "channels, height, width)."
         )
     layout = _layout(np.shape(data1), kernel_size, max_displacement, stride1, stride2, pad_size)
-    first, second = _middle(_padded(data1, layout), layout), _padded(data2, layout)
+    first, second = _central_points(_padded(data1, layout), layout), _padded(data2, layout)
     sums = (_products if is_multiply else _distances)(first, second, layout)
     if not layout.kernel == layout.stride == 1:
         size = (layout.kernel,) * 2

@@ -19,7 +19,7 @@ from minpy.ops.tensor.indexing import truncated, unindex
 __all__ = ["ctc_loss"]
 
 # The logarithm of what is impossible: finite, so that differences of two of them are numbers.
-_NEVER = -1e30
+_LOG_ZERO = -1e30
 
 
 @operator(
@@ -91,9 +91,9 @@ def ctc_loss(
 
 
 class _Paths(NamedTuple):
-    """The labels with blanks between them, and around them: what a path goes through, two steps at most at a time."""
+    """The labels with blanks between and around them: places that a path visits in order, at most two on per step."""
 
-    key: tuple[Any, ...]  # of what each step says of each of them, in (time, batch, alphabet)
+    key: tuple[Any, ...]  # of the score of each place at each step, in (time, batch, alphabet)
     first: Any  # where a path may begin, (batch, places)
     inside: Any  # which places the sequence has
     skips: Any  # which places may be reached from the last but one
@@ -144,26 +144,26 @@ def _paths(
             f"CTCLoss: label holds {wrong[0]}; expected {least} to {alphabet - 2 + least}, as the alphabet has "
             f"{alphabet} elements and blank_label is {blank_label!r}."
         )
-    places = np.full((batch, 2 * labels.shape[1] + 1), blank)
-    places[:, 1::2] = np.where(used, labels, blank)
-    repeated = np.zeros(places.shape, bool)
+    path_labels = np.full((batch, 2 * labels.shape[1] + 1), blank)
+    path_labels[:, 1::2] = np.where(used, labels, blank)
+    repeated = np.zeros(path_labels.shape, bool)
     repeated[:, 3::2] = (labels[:, 1:] == labels[:, :-1]) & used[:, 1:]
-    # The same again, and a label that is the blank, take a step between: nothing leads past the blank before them.
-    between = used[:, 1:] & ((labels[:, 1:] == labels[:, :-1]) | (labels[:, 1:] == blank))
-    skips = (places != blank) & ~repeated
+    # A repeated label, and one that is the blank, need a blank step before them, which cannot be skipped.
+    needs_blank = used[:, 1:] & ((labels[:, 1:] == labels[:, :-1]) | (labels[:, 1:] == blank))
+    skips = (path_labels != blank) & ~repeated
     skips[:, :2] = False
-    number = np.arange(places.shape[1])
-    inside = number < 2 * counts[:, None] + 1
+    places = np.arange(path_labels.shape[1])
+    inside = places < 2 * counts[:, None] + 1
     valid = np.arange(steps)[:, None] < ends
     return _Paths(
-        (np.arange(steps)[:, None, None], np.arange(batch)[None, :, None], places[None]),
-        inside & (number < 2),
+        (np.arange(steps)[:, None, None], np.arange(batch)[None, :, None], path_labels[None]),
+        inside & (places < 2),
         inside,
         skips,
-        inside & (number >= 2 * counts[:, None] - 1),
+        inside & (places >= 2 * counts[:, None] - 1),
         valid[:, :, None],
         (np.arange(steps)[:, None] == ends - 1)[:, :, None],
-        (counts + between.sum(axis=1) <= ends) & (ends > 0),
+        (counts + needs_blank.sum(axis=1) <= ends) & (ends > 0),
     )
 
 
@@ -181,7 +181,7 @@ def _lengths(name: str, lengths: Any, bounds: tuple[int, ...]) -> Any:
 
 
 def _without_padding(data: Any, paths: _Paths) -> Any:
-    """Return the data with zeros after the end of each example: what stands there, NaN maybe, is not looked at."""
+    """Return the data with zeros after the end of each example: that padding, perhaps NaN, is not read."""
     return data if paths.valid.all() else np.where(paths.valid, data, data.dtype.type(0))
 
 
@@ -202,49 +202,49 @@ def _log_sum(*values: Any) -> Any:
     return top + np.log(total)
 
 
-def _moved(scores: Any, count: int) -> Any:
-    """Return the scores of places moved on by so many of them; back if it is negative."""
-    missing = np.full((scores.shape[0], min(abs(count), scores.shape[1])), _NEVER, scores.dtype)
+def _shifted(scores: Any, count: int) -> Any:
+    """Return the scores of places shifted forward by `count`; backward if it is negative."""
+    missing = np.full((scores.shape[0], min(abs(count), scores.shape[1])), _LOG_ZERO, scores.dtype)
     if count > 0:
         return np.concatenate([missing, scores[:, :-count]], axis=1)
     return np.concatenate([scores[:, -count:], missing], axis=1)
 
 
 def _forward(scores: Any, paths: _Paths) -> list[Any]:
-    """Return for each step log of the probability of having come to each place; (batch, places)."""
-    said = scores[paths.key]
-    never = scores.dtype.type(_NEVER)
+    """Return for each step the log probability of having come to each place, alpha; (batch, places)."""
+    label_scores = scores[paths.key]
+    log_zero = scores.dtype.type(_LOG_ZERO)
     # Before the first step a path stands in front of the places where it may begin.
-    states = [np.where(paths.first, never * 0, never)]
-    for step in range(said.shape[0]):
+    states = [np.where(paths.first, log_zero * 0, log_zero)]
+    for step in range(label_scores.shape[0]):
         before = states[-1]
         if step:
-            skipped = np.where(paths.skips, _moved(before, 2), never)
-            before = _log_sum(before, _moved(before, 1), skipped)
-        now = np.where(paths.inside, before + said[step], never)
+            skipped = np.where(paths.skips, _shifted(before, 2), log_zero)
+            before = _log_sum(before, _shifted(before, 1), skipped)
+        now = np.where(paths.inside, before + label_scores[step], log_zero)
         states.append(np.where(paths.valid[step], now, states[-1]))
     return states
 
 
 def _backward(scores: Any, paths: _Paths) -> list[Any]:
-    """Return for each step log of the probability of coming to an end from each place, the step not included."""
-    said = scores[paths.key]
-    never = scores.dtype.type(_NEVER)
-    last = np.where(paths.last, never * 0, never)
+    """Return for each step the log probability of reaching an end from each place, beta, without the step itself."""
+    label_scores = scores[paths.key]
+    log_zero = scores.dtype.type(_LOG_ZERO)
+    last = np.where(paths.last, log_zero * 0, log_zero)
     after, states = last, []
-    for step in reversed(range(said.shape[0])):
-        if step + 1 < said.shape[0]:
-            ahead = after + said[step + 1]
-            skipped = _moved(np.where(paths.skips, ahead, never), -2)
-            after = np.where(paths.inside, _log_sum(ahead, _moved(ahead, -1), skipped), never)
+    for step in reversed(range(label_scores.shape[0])):
+        if step + 1 < label_scores.shape[0]:
+            ahead = after + label_scores[step + 1]
+            skipped = _shifted(np.where(paths.skips, ahead, log_zero), -2)
+            after = np.where(paths.inside, _log_sum(ahead, _shifted(ahead, -1), skipped), log_zero)
         after = np.where(paths.ends[step], last, after)
         states.append(after)
     return states[::-1]
 
 
 def _total(last: Any, paths: _Paths) -> Any:
-    """Return log of the probability of all paths, (batch,)."""
-    ended = np.where(paths.last, last, last.dtype.type(_NEVER))
+    """Return the log probability of all paths, (batch,)."""
+    ended = np.where(paths.last, last, last.dtype.type(_LOG_ZERO))
     top = np.max(ended, axis=1, keepdims=True)
     return top[:, 0] + np.log(sum_over(np.exp(ended - top), axis=1))
 
@@ -261,27 +261,27 @@ def _ctc_gradient(ans: Any, data: Any, label: Any, data_lengths: Any, label_leng
 def _raw_ctc_gradient(ans: Any, data: Any, label: Any, data_lengths: Any, label_lengths: Any, **attributes: Any) -> Any:
     paths = _paths(data, label, data_lengths, label_lengths, **attributes)
 
-    def less(part: Any, visits: Any) -> Any:
+    def subtract_visits(part: Any, visits: Any) -> Any:
         flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), part.shape)
         part = np.ascontiguousarray(part)
         np.subtract.at(part.reshape(-1), flat.reshape(-1), visits.reshape(-1))
         return part
 
-    return lambda g: _gradient(data, paths, g, less)
+    return lambda g: _gradient(data, paths, g, subtract_visits)
 
 
-def _gradient(data: Any, paths: _Paths, g: Any, less: Callable[[Any, Any], Any]) -> Any:
+def _gradient(data: Any, paths: _Paths, g: Any, subtract_visits: Callable[[Any, Any], Any]) -> Any:
     """Return the gradient of the data: softmax - the expected number of visits, for each element of the alphabet."""
     shape = np.shape(data)
     if not shape[0] or not shape[1]:
         return np.zeros(shape, data.dtype)
     scores = _log_softmax(_without_padding(data, paths))
-    came = _forward(scores, paths)
-    total = np.expand_dims(_total(came[-1], paths), 1)
-    visits = np.stack([there + left - total for there, left in zip(came[1:], _backward(scores, paths), strict=True)])
+    alphas = _forward(scores, paths)
+    total = np.expand_dims(_total(alphas[-1], paths), 1)
+    visits = np.stack([alpha + beta - total for alpha, beta in zip(alphas[1:], _backward(scores, paths), strict=True)])
     seen = paths.valid & np.expand_dims(paths.possible, 1)
-    visits = np.exp(np.where(seen & paths.inside, visits, scores.dtype.type(_NEVER)))
-    return less(np.exp(scores) * seen, visits) * np.reshape(g, (1, shape[1], 1))
+    visits = np.exp(np.where(seen & paths.inside, visits, scores.dtype.type(_LOG_ZERO)))
+    return subtract_visits(np.exp(scores) * seen, visits) * np.reshape(g, (1, shape[1], 1))
 
 
 @ctc_loss.def_infer_shape

@@ -47,8 +47,8 @@ def _window(name: str, lengths: Any, kernel: Any, stride: Any, dilate: Any, pad:
     return kernel, stride, dilate, pad, counts
 
 
-def _places(kernel: Ints, stride: Ints, dilate: Ints, counts: Ints) -> Iterator[tuple[Any, ...]]:
-    """Yield what each element of the kernel sees of a padded image, as a key."""
+def _kernel_keys(kernel: Ints, stride: Ints, dilate: Ints, counts: Ints) -> Iterator[tuple[Any, ...]]:
+    """Yield, for each element of the kernel, the key of the elements of a padded image that it meets."""
     for offsets in itertools.product(*map(range, kernel)):
         yield (
             slice(None),
@@ -99,7 +99,7 @@ def im2col(
     require_floats("im2col", data)
     kernel, stride, dilate, pad, counts = _window("im2col", data.shape[2:], kernel, stride, dilate, pad)
     padded = np.pad(data, ((0, 0), (0, 0), *((p, p) for p in pad))) if any(pad) else data
-    blocks = np.stack([padded[key] for key in _places(kernel, stride, dilate, counts)], axis=2)
+    blocks = np.stack([padded[key] for key in _kernel_keys(kernel, stride, dilate, counts)], axis=2)
     return blocks.reshape((*data.shape[:1], data.shape[1] * math.prod(kernel), math.prod(counts)))
 
 
@@ -145,7 +145,7 @@ def col2im(
     channels = data.shape[1] // size
     blocks = data.reshape((data.shape[0], channels, size, *counts))
     image = np.zeros((data.shape[0], channels, *(x + 2 * p for x, p in zip(lengths, pad, strict=True))), data.dtype)
-    for number, key in enumerate(_places(kernel, stride, dilate, counts)):
+    for number, key in enumerate(_kernel_keys(kernel, stride, dilate, counts)):
         image[key] += blocks[:, :, number]
     return image[(slice(None), slice(None), *(slice(p, p + x) for x, p in zip(lengths, pad, strict=True)))]
 

@@ -110,8 +110,8 @@ def _layer_norm_gradient(
 
     def gradient(g: Any) -> Any:
         normal, _, deviation = _normalized(data, axis, eps)
-        first = widened(g[0] if output_mean_var else g)
-        scaled = first * np.reshape(widened(gamma), _along(axis, np.ndim(data)))
+        upstream = widened(g[0] if output_mean_var else g)
+        scaled = upstream * np.reshape(widened(gamma), _along(axis, np.ndim(data)))
         part = scaled - sum_over(scaled, axis=axis, keepdims=True) / count
         part = (part - normal * (sum_over(scaled * normal, axis=axis, keepdims=True) / count)) / deviation
         result = part + (g[1] + g[2] * normal) / count if output_mean_var else part
@@ -125,11 +125,11 @@ def _layer_norm_gamma_gradient(
     ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool
 ) -> Any:
     axis %= np.ndim(data)
-    others = tuple(position for position in range(np.ndim(data)) if position != axis)
+    reduced_axes = tuple(position for position in range(np.ndim(data)) if position != axis)
 
     def gradient(g: Any) -> Any:
-        first = g[0] if output_mean_var else g
-        result = sum_over(widened(first) * _normalized(data, axis, eps)[0], axis=others)
+        upstream = g[0] if output_mean_var else g
+        result = sum_over(widened(upstream) * _normalized(data, axis, eps)[0], axis=reduced_axes)
         return result.astype(gamma.dtype) if data.dtype == np.float16 else result
 
     return gradient
@@ -138,8 +138,8 @@ def _layer_norm_gamma_gradient(
 @layer_norm.def_grad(argnum=2)
 def _layer_norm_beta_gradient(ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int, output_mean_var: bool) -> Any:
     axis %= np.ndim(data)
-    others = tuple(position for position in range(np.ndim(data)) if position != axis)
-    return lambda g: sum_over(g[0] if output_mean_var else g, axis=others)
+    reduced_axes = tuple(position for position in range(np.ndim(data)) if position != axis)
+    return lambda g: sum_over(g[0] if output_mean_var else g, axis=reduced_axes)
 
 
 @layer_norm.def_infer_shape

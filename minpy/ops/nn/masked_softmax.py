@@ -40,10 +40,10 @@ _RAISES = """
 
     {examples}
     """
-_FACTS: dict[str, Any] = {"zero": (1,), "dtypes": dtype_of(0), "category": "activation"}
+_OPTIONS: dict[str, Any] = {"zero": (1,), "dtypes": dtype_of(0), "category": "activation"}
 
 
-@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax}, **_FACTS)
+@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax}, **_OPTIONS)
 @documented(masked=_MASKED, raises=_RAISES)
 def masked_softmax(
     data: np.ndarray,
@@ -74,7 +74,7 @@ def _prepared(name: str, data: Any, mask: Any, axis: int, temperature: float | N
     axis = one_axis(name, axis, data.ndim)
     shape, mask_shape = data.shape, mask.shape
     fits = zip(reversed(mask_shape), reversed(shape), strict=False)
-    if len(mask_shape) > len(shape) or any(length not in (1, wanted) for length, wanted in fits):
+    if len(mask_shape) > len(shape) or any(length not in (1, full_length) for length, full_length in fits):
         raise ShapeError(
             f"{name}: mask has shape {mask_shape}; expected {shape}, that of data, or one that broadcasts to it."
         )
@@ -88,7 +88,7 @@ def _masked_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, tempe
     return lambda g: divided(softmax_pulled(ans, g, axis), temperature)
 
 
-@operator(name="_npx_masked_log_softmax", **_FACTS)
+@operator(name="_npx_masked_log_softmax", **_OPTIONS)
 @documented(masked=_MASKED, raises=_RAISES)
 def masked_log_softmax(
     data: np.ndarray,
@@ -109,9 +109,9 @@ def masked_log_softmax(
     array([[-0.6931, -0.6931,    -inf]], dtype=float32)
     """
     logits, chosen, axis = _prepared("masked_log_softmax", data, mask, axis, temperature)
-    kept = np.where(chosen, logits, -np.inf)
-    highest = np.max(kept, axis=axis, keepdims=True, initial=-np.inf)
-    shifted = kept - np.where(np.isneginf(highest), 0, highest)
+    masked_logits = np.where(chosen, logits, -np.inf)
+    highest = np.max(masked_logits, axis=axis, keepdims=True, initial=-np.inf)
+    shifted = masked_logits - np.where(np.isneginf(highest), 0, highest)
     total = sum_over(np.exp(shifted), axis, keepdims=True)
     return (shifted - np.log(np.where(total == 0, 1, total))).astype(data.dtype, copy=False)
 

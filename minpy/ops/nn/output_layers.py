@@ -38,7 +38,7 @@ def _regression_shapes(inputs: Any, outputs: Any) -> Any:
     return [data, label], outputs
 
 
-_REGRESSION = """Return {answer}, with the gradient of {loss}.
+_REGRESSION = """Return {result}, with the gradient of {loss}.
 
 {{data_parameter}}
     {data}, of shape (batch, ...).
@@ -78,17 +78,17 @@ def _regression(
         return compute(data)
 
     def rule(ans: Any, data: Any, label: Any, *, grad_scale: float) -> Any:
-        # Without the answer, which at higher orders would be differentiated as if the loss were the answer.
+        # Computed from the data: from `ans`, higher orders would be differentiated as if the loss were the result.
         shape = np.shape(data)
         scale = grad_scale / max(math.prod(shape[1:]), 1)
         return lambda g: error(data, np.reshape(label, shape)) * scale
 
     forward.__doc__ = _REGRESSION.format(name=name, example=example, **doc)
-    made: Operator = operator(
+    op: Operator = operator(
         forward, name=name, zero=(1,), shapes=_regression_shapes, dtypes=with_followers, category="loss"
     )
-    made.starts_gradients = True
-    return made.def_grad(rule, 0)
+    op.starts_gradients = True
+    return op.def_grad(rule, 0)
 
 
 def _sigmoid(data: Any) -> Any:
@@ -105,7 +105,7 @@ linear_regression_output = _regression(
     lambda data: data.copy(),
     lambda data, label: data - label,
     ("[3, 4]", "[1, 4]", "[2., 0.]"),
-    answer="the data",
+    result="the data",
     loss="half the squared error",
     data="Predictions",
     label="Of the data's shape.",
@@ -115,7 +115,7 @@ logistic_regression_output = _regression(
     _probabilities,
     lambda data, label: _sigmoid(data) - label,
     ("[0]", "[1]", "[-0.5]"),
-    answer="the sigmoid of the data",
+    result="the sigmoid of the data",
     loss="the logistic loss",
     data="Logits",
     label="Probabilities in [0, 1], of the data's shape.",
@@ -126,7 +126,7 @@ mae_regression_output = _regression(
     # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
     lambda data, label: np.where(data > label, 1, -1),
     ("[3, 4]", "[1, 9]", "[ 1., -1.]"),
-    answer="the data",
+    result="the data",
     loss="the absolute error",
     data="Predictions",
     label="Of the data's shape.",
@@ -141,7 +141,7 @@ def make_loss(
     valid_thresh: float = 0.0,
     normalization: Literal["null", "batch", "valid"] = "null",
 ) -> np.ndarray:
-    """Return the data as a loss: its gradient is a constant, whatever comes from above.
+    """Return the data as a loss: its gradient is a constant, whatever the upstream gradient is.
 
     {data_parameter}
         Of shape (batch, ...).
@@ -184,7 +184,7 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
 
 @operator(name="make_loss", outputs=("loss",), shapes=same_shape, category="loss", starts_gradients=True)
 def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
-    """Return the data as a loss: its gradient is 1, whatever comes from above.
+    """Return the data as a loss: its gradient is 1, whatever the upstream gradient is.
 
     {data_parameter}
 

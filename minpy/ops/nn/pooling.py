@@ -43,18 +43,18 @@ def _overlap(length: int, count: int, offset: int, stride: int, pad: int) -> tup
 def overlaps(lengths: Ints, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Iterator[tuple[Slices, Slices]]:
     """Yield, for each offset in a window, (positions, their elements), as indices of arrays (batch, channels, ...)."""
     whole = (slice(None), slice(None))
-    along = [
+    axis_overlaps = [
         [_overlap(length, count, offset, s, p) for offset in range(k)]
         for length, k, s, p, count in zip(lengths, kernel, stride, pad, counts, strict=True)
     ]
-    for pairs in itertools.product(*along):
+    for pairs in itertools.product(*axis_overlaps):
         yield (*whole, *(pair[0] for pair in pairs)), (*whole, *(pair[1] for pair in pairs))
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
 
 
-def _along_axis(ndim: int, axis: int, chosen: slice) -> Slices:
+def _axis_key(ndim: int, axis: int, chosen: slice) -> Slices:
     return (slice(None),) * axis + (chosen,) + (slice(None),) * (ndim - axis - 1)
 
 
@@ -69,14 +69,14 @@ def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints
         total = None
         for offset in range(k):
             positions, elements = _overlap(length, count, offset, s, p)
-            part = data[_along_axis(data.ndim, axis, elements)]
+            part = data[_axis_key(data.ndim, axis, elements)]
             if total is None and positions == slice(0, count):
                 total = part.copy(order="K")
                 continue
             if total is None:
-                like = data[_along_axis(data.ndim, axis, slice(0, 1))]
+                like = data[_axis_key(data.ndim, axis, slice(0, 1))]
                 total = np.zeros_like(like, shape=(*data.shape[:axis], count, *data.shape[axis + 1 :]))
-            total[_along_axis(data.ndim, axis, positions)] += part
+            total[_axis_key(data.ndim, axis, positions)] += part
         data = total
     return data
 
@@ -93,7 +93,7 @@ def window_spread(data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: 
         spread = np.zeros_like(data, shape=shape)
         for offset in range(k):
             positions, elements = _overlap(length, data.shape[axis], offset, s, p)
-            spread[_along_axis(data.ndim, axis, elements)] += data[_along_axis(data.ndim, axis, positions)]
+            spread[_axis_key(data.ndim, axis, elements)] += data[_axis_key(data.ndim, axis, positions)]
         data = spread
     return data if data.flags.writeable else data.copy()
 
@@ -147,9 +147,9 @@ def _first_maxima(
     data: np.ndarray, largest: np.ndarray, kernel: Ints, stride: Ints, pad: Ints
 ) -> Iterator[tuple[Slices, Slices, np.ndarray]]:
     """Yield (positions, their elements, where these are the first that are the largest) for each offset in a window."""
-    free = np.ones_like(largest, dtype=bool)
+    is_unassigned = np.ones_like(largest, dtype=bool)
     for positions, elements in overlaps(data.shape[2:], kernel, stride, pad, largest.shape[2:]):
-        remaining = free[positions]
+        remaining = is_unassigned[positions]
         first = data[elements] == largest[positions]
         first &= remaining
         remaining ^= first
@@ -193,7 +193,7 @@ window_place.def_grad(
 window_pick.def_grad(
     lambda ans, values, data, largest, **window: lambda h: window_place(h, data, largest, **window), argnum=0
 )
-# As long as it is not told, tracing finds it out by a run.
+# Shapes are inferred, so that tracing runs nothing to learn them.
 window_place.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[1]]))
 window_pick.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[2]]))
 
@@ -205,7 +205,7 @@ def first_numbers(value: Any, count: int) -> Any:
     return tuple(value)[:count] if isinstance(value, (tuple, list)) else value
 
 
-# The attributes of pooling that say which windows there are.
+# The attributes of pooling that determine the windows.
 _WINDOW = ("kernel", "global_pool", "pooling_convention", "stride", "pad")
 
 
@@ -246,8 +246,10 @@ def window_sizes(
     sizes: Any = np.ones((), dtype)
     for x, k, s, p, count in zip(lengths, kernel, stride, pad, counts, strict=True):
         starts = np.arange(count) * s - p
-        along = np.minimum(starts + k, x + p if include_pad else x) - (starts if include_pad else np.maximum(starts, 0))
-        sizes = np.multiply.outer(sizes, np.maximum(along, 1).astype(dtype))
+        axis_sizes = np.minimum(starts + k, x + p if include_pad else x) - (
+            starts if include_pad else np.maximum(starts, 0)
+        )
+        sizes = np.multiply.outer(sizes, np.maximum(axis_sizes, 1).astype(dtype))
     return dtype.type(sizes.flat[0]) if (sizes == sizes.flat[0]).all() else sizes
 
 
@@ -261,10 +263,12 @@ def _has_channels_last(shape: Ints, layout: str | None) -> bool:
             "width) or (batch, channels, depth, height, width)."
         )
     default = LAYOUTS[ndim - 2]
-    turned = "N" + default[2:] + "C"
-    if layout not in (None, default, turned):
-        raise ArgumentError(f"Pooling: layout is {layout!r}; expected {default!r} or {turned!r} for {ndim} axes.")
-    return layout == turned
+    channels_last = "N" + default[2:] + "C"
+    if layout not in (None, default, channels_last):
+        raise ArgumentError(
+            f"Pooling: layout is {layout!r}; expected {default!r} or {channels_last!r} for {ndim} axes."
+        )
+    return layout == channels_last
 
 
 def _channels_second(data: Any, layout: str | None) -> tuple[bool, Any]:
@@ -387,7 +391,7 @@ def _pooling_gradient(ans: Any, data: Any, *, pool_type: str, p_value: int | Non
     return gradient
 
 
-_LONG = 1 << 30
+_PLACEHOLDER_LENGTH = 1 << 30
 
 
 @pooling.def_infer_shape
@@ -406,7 +410,7 @@ def _pooling_shape(
     channels_last = _has_channels_last(data, layout)
     front, lengths = ((data[0], data[-1]), data[1:-1]) if channels_last else (data[:2], data[2:])
     # Windows along one axis do not depend on the other axes: in place of a length that is not known a long one will do.
-    long = (*front, *(_LONG if length == UNKNOWN else length for length in lengths))
+    long = (*front, *(_PLACEHOLDER_LENGTH if length == UNKNOWN else length for length in lengths))
     counts = windows(long, kernel, global_pool, pooling_convention, stride, pad)[3]
     result = tuple(
         UNKNOWN if length == UNKNOWN and not global_pool else count

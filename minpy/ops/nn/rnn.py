@@ -34,8 +34,8 @@ def _visible(attributes: dict[str, Any]) -> int:
 
 def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
     """Return (outputs, last states, last cells, what a kernel would reserve)."""
-    result, last, last_cell, kept, _ = unrolled(call, masks)
-    return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
+    result, last, last_cell, reserved, _ = unrolled(call, masks)
+    return result, last, last_cell, np.concatenate([np.ravel(part) for part in reserved])
 
 
 @operator(
@@ -161,7 +161,7 @@ def rnn(
     masks = _masks(call, p if training else 0.0)
     result, last, last_cell, reserve = _computed(call, masks)
     seen = [result, last] if last_cell is None else [result, last, last_cell]
-    return (*(value.astype(data.dtype, copy=False) for value in seen), masks, reserve)  # the last two: for the way back
+    return (*(value.astype(data.dtype, copy=False) for value in seen), masks, reserve)  # the last two: for the gradient
 
 
 def _layers(
@@ -178,8 +178,8 @@ def _layers(
     if state_size < 1 or num_layers < 1:
         raise ArgumentError(f"RNN: state_size is {state_size}, num_layers {num_layers}; both must be 1 or more.")
     if mode != "lstm" and (projection_size is not None or clip is not None):
-        what = "projection_size" if projection_size is not None else "lstm_state_clip_min"
-        raise ArgumentError(f"RNN: {what} is given with mode {mode!r}; only 'lstm' has one.")
+        attribute = "projection_size" if projection_size is not None else "lstm_state_clip_min"
+        raise ArgumentError(f"RNN: {attribute} is given with mode {mode!r}; only 'lstm' has one.")
     if projection_size is not None and projection_size < 1:
         raise ArgumentError(f"RNN: projection_size is {projection_size}; expected 1 or more, or None.")
     return Layers(mode, state_size, num_layers, 2 if bidirectional else 1, inputs, projection_size, clip)
@@ -202,7 +202,7 @@ def _call(
     lstm_state_clip_max: float | None,
     lstm_state_clip_nan: bool,
     use_sequence_length: bool,
-    **others: Any,
+    **unused: Any,
 ) -> Call:
     """Return the inputs of a call with these attributes, or raise if they do not fit."""
     require_floats("RNN", data)
@@ -220,16 +220,16 @@ def _call(
     if mode != "lstm" and sequence_length is None and use_sequence_length:
         state_cell, sequence_length = None, state_cell  # inputs that are not used leave no gap
     cells = layers.count * layers.directions
-    given: list[tuple[str, Any, tuple[int, ...], str]] = [
+    expected_inputs: list[tuple[str, Any, tuple[int, ...], str]] = [
         ("parameters", parameters, (layers.parameters(),), "the number of all weights and biases"),
         ("state", state, (cells, data.shape[1], layers.results), "(num_layers * directions, batch, length of outputs)"),
     ]
     if mode == "lstm":
         shape = (cells, data.shape[1], state_size)
-        given.append(("state_cell", state_cell, shape, "(num_layers * directions, batch, state_size)"))
+        expected_inputs.append(("state_cell", state_cell, shape, "(num_layers * directions, batch, state_size)"))
     if use_sequence_length:
-        given.append(("sequence_length", sequence_length, (data.shape[1],), "one length for each sequence"))
-    for name, value, expected, meaning in given:
+        expected_inputs.append(("sequence_length", sequence_length, (data.shape[1],), "one length for each sequence"))
+    for name, value, expected, meaning in expected_inputs:
         if value is None:
             raise ArgumentError(f"RNN: {name} is missing, which mode={mode!r} needs; expected shape {expected}.")
         if value.shape != expected:
@@ -256,8 +256,8 @@ def valid_steps(lengths: Any, steps: int) -> Any:
 
 def drawn_masks(shape: tuple[int, ...], dtype: Any, p: float) -> np.ndarray:
     """Return what outputs are multiplied by: 0 with probability p, and else what keeps their mean."""
-    kept = np.less(generator().random(shape, np.float32), 1 - p)
-    return kept / dtype.type(1 - p)
+    is_kept = np.less(generator().random(shape, np.float32), 1 - p)
+    return is_kept / dtype.type(1 - p)
 
 
 def _masks(call: Call, p: float) -> np.ndarray:
@@ -336,26 +336,26 @@ def _rnn_shapes(
     layers = _layers(mode, state_size, num_layers, bidirectional, projection_size, 0)
     cells = layers.count * layers.directions
     data, result = with_axes(inputs[0], 3), with_axes(outputs[0], 3)
-    states = [with_axes(known, 3) for known in (*inputs[2 : 3 + (mode == "lstm")], *outputs[1:])]
+    states = [with_axes(stated, 3) for stated in (*inputs[2 : 3 + (mode == "lstm")], *outputs[1:])]
     lengths = [with_axes(inputs[-1], 1)] if use_sequence_length else []
     steps = merge_lengths(data[0], result[0])
-    batch = merge_lengths(data[1], result[1], *(one[1] for one in states), *(one[0] for one in lengths))
+    batch = merge_lengths(data[1], result[1], *(shape[1] for shape in states), *(shape[0] for shape in lengths))
     data = (steps, batch, data[2])
     size = derived(
         lambda width: _layers(mode, state_size, num_layers, bidirectional, projection_size, width).parameters(), data[2]
     )
     state = (cells, batch, layers.results)
     memory = [(cells, batch, layers.size)] if mode == "lstm" else []
-    wanted = [data, (size,), state, *memory, *([(batch,)] if use_sequence_length else [])]
-    return wanted, [(steps, batch, layers.directions * layers.results), state, *memory][: len(outputs)]
+    input_shapes = [data, (size,), state, *memory, *([(batch,)] if use_sequence_length else [])]
+    return input_shapes, [(steps, batch, layers.directions * layers.results), state, *memory][: len(outputs)]
 
 
 @rnn.def_infer_type
 def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
     count = 4 if mode == "lstm" else 3
     shared, outputs = same_dtype(inputs[:count], outputs)
-    rest = [shared[0] if known is None else known for known in inputs[count:]]
-    return [*shared, *rest], outputs
+    remaining = [shared[0] if dtype is None else dtype for dtype in inputs[count:]]
+    return [*shared, *remaining], outputs
 
 
 @operator(name="_rnn_param_concat", dtypes=promoted)
@@ -393,7 +393,7 @@ def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     if any(shape is None or len(shape) != 1 for shape in (*inputs, *outputs)):
         return inputs, outputs
     unknown = [shape for shape in inputs if shape == (UNKNOWN,)]
-    rest = outputs[0][0] - sum(shape[0] for shape in inputs if shape != (UNKNOWN,))
-    if unknown and outputs[0] != (UNKNOWN,) and rest >= 0 and rest % len(unknown) == 0:
-        inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
+    remaining_length = outputs[0][0] - sum(shape[0] for shape in inputs if shape != (UNKNOWN,))
+    if unknown and outputs[0] != (UNKNOWN,) and remaining_length >= 0 and remaining_length % len(unknown) == 0:
+        inputs = [(remaining_length // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
     return inputs, outputs

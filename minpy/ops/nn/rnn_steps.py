@@ -1,7 +1,7 @@
-"""What `RNN` computes, step by step, and its gradients: the definition, which `ops.kernels.recurrent` computes fast.
+"""What `RNN` computes, step by step, and its gradients: the definition of `ops.kernels.recurrent_layers`.
 
-What the input's weights multiply is known before a layer begins: one product for all steps in time. What the gradients
-of weights sum up is known once a layer is done: one product for all steps, too. Compiled programs unroll these steps.
+A layer's inputs are known before it begins: they are multiplied by its weights in one product for all steps. So are the
+gradients of weights, once all steps are pulled back. Compiled programs unroll these steps.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Call(NamedTuple):
 class CellSteps(NamedTuple):
     """What one cell computed at every step, by number of the step in time."""
 
-    order: list[int]  # in which it went through them
+    order: list[int]  # of the steps
     outputs: list[Any]
     hidden: list[Any]  # before each step
     cells: list[Any]  # before each step
@@ -43,7 +43,7 @@ class CellSteps(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """What the way back reads.
+    """What the backward pass reads.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ def _cell_steps(call: Call, index: int, rows: Any) -> CellSteps:
     biases = weights.input_bias + weights.hidden_bias
     hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
     order = list(range(steps))[:: -1 if index % layers.directions else 1]
-    blank: list[list[Any]] = [[None] * steps for _ in range(6)]
-    result = CellSteps(order, blank[0], blank[1], blank[2], blank[3], blank[4], blank[5], hidden, cell)
+    empty: list[list[Any]] = [[None] * steps for _ in range(6)]
+    result = CellSteps(order, empty[0], empty[1], empty[2], empty[3], empty[4], empty[5], hidden, cell)
     for step in order:
         result.hidden[step], result.cells[step] = hidden, cell
         inputs, product = from_inputs[step * batch : (step + 1) * batch], np.matmul(hidden, hidden_weight)
@@ -104,28 +104,28 @@ def _cell_steps(call: Call, index: int, rows: Any) -> CellSteps:
 def _step(
     layers: Layers, weights: Weights, biases: Any, inputs: Any, product: Any, hidden: Any, cell: Any
 ) -> tuple[list[Any], Any, Any, Any]:
-    """Return (the gates, the new state, the new cell, what else the way back reads) of one step."""
+    """Return (the gates, the new state, the new cell, what else the backward pass reads) of one step."""
     if layers.mode == "gru":
-        of_inputs, of_state = _by_gate(inputs, layers), _by_gate(product, layers)
-        reset, update = (_sigmoid(of_inputs[gate] + of_state[gate] + biases[gate]) for gate in range(2))
-        through = of_state[2] + weights.hidden_bias[2]
-        candidate = np.tanh(of_inputs[2] + weights.input_bias[2] + reset * through)
-        return [reset, update, candidate], candidate + update * (hidden - candidate), None, through
-    before = [total + bias for total, bias in zip(_by_gate(inputs + product, layers), biases, strict=True)]
+        input_products, hidden_products = _by_gate(inputs, layers), _by_gate(product, layers)
+        reset, update = (_sigmoid(input_products[gate] + hidden_products[gate] + biases[gate]) for gate in range(2))
+        hidden_part = hidden_products[2] + weights.hidden_bias[2]
+        candidate = np.tanh(input_products[2] + weights.input_bias[2] + reset * hidden_part)
+        return [reset, update, candidate], candidate + update * (hidden - candidate), None, hidden_part
+    totals = [total + bias for total, bias in zip(_by_gate(inputs + product, layers), biases, strict=True)]
     if layers.mode == "lstm":
         enter, forget, candidate, leave = (
-            np.tanh(total) if gate == 2 else _sigmoid(total) for gate, total in enumerate(before)
+            np.tanh(total) if gate == 2 else _sigmoid(total) for gate, total in enumerate(totals)
         )
         cell = forget * cell + enter * candidate
         if layers.clip is not None:
             least, most, stops_nan = layers.clip
             cell = np.fmin(np.fmax(cell, least), most) if stops_nan else np.clip(cell, least, most)
-        squashed = np.tanh(cell)
-        new = leave * squashed
+        tanh_cell = np.tanh(cell)
+        new = leave * tanh_cell
         if weights.projection is not None:
             new = np.matmul(new, np.transpose(weights.projection))
-        return [enter, forget, candidate, leave], new, cell, squashed
-    new = np.maximum(before[0], 0) if layers.mode == "rnn_relu" else np.tanh(before[0])
+        return [enter, forget, candidate, leave], new, cell, tanh_cell
+    new = np.maximum(totals[0], 0) if layers.mode == "rnn_relu" else np.tanh(totals[0])
     return [new], new, None, None
 
 
@@ -134,20 +134,20 @@ def _stacked(call: Call, values: Sequence[Any], width: int) -> Any:
     return np.stack(values) if values else np.zeros((0, call.data.shape[1], width), call.data.dtype)
 
 
-def _kept(call: Call, cell: CellSteps) -> list[Any]:
+def _reserved_arrays(call: Call, cell: CellSteps) -> list[Any]:
     """Return what a kernel would reserve of one cell."""
     layers = call.layers
-    kept = [[gates[gate] for gates in cell.gates] for gate in layers.order]
-    kept += [cell.cells_after] if layers.mode == "lstm" else []
-    kept += [cell.extra] if layers.mode in ("lstm", "gru") else []
-    return [_stacked(call, values, layers.size) for values in kept]
+    reserved = [[gates[gate] for gates in cell.gates] for gate in layers.order]
+    reserved += [cell.cells_after] if layers.mode == "lstm" else []
+    reserved += [cell.extra] if layers.mode in ("lstm", "gru") else []
+    return [_stacked(call, values, layers.size) for values in reserved]
 
 
 def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any], Forward]:
-    """Return (outputs, last states, last cells, what a kernel would reserve, what the way back reads)."""
+    """Return (outputs, last states, last cells, what a kernel would reserve, what the backward pass reads)."""
     layers, rows = call.layers, call.data
     forward = Forward(masks, [], [])
-    kept = []
+    reserved = []
     result = rows
     for layer in range(layers.count):
         first = layer * layers.directions
@@ -155,30 +155,30 @@ def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any], Forward]
         forward.inputs.append(rows)
         forward.cells.append(cells)
         result = np.concatenate([_stacked(call, cell.outputs, layers.results) for cell in cells], axis=-1)
-        kept += [part for cell in cells for part in _kept(call, cell)]
+        reserved += [part for cell in cells for part in _reserved_arrays(call, cell)]
         if layer + 1 < layers.count:
-            kept.append(result)
+            reserved.append(result)
             rows = result * masks[layer] if len(masks) else result
     ends = [cell for cells in forward.cells for cell in cells]
     last = np.stack([cell.last_hidden for cell in ends])
     last_cell = np.stack([cell.last_cell for cell in ends]) if layers.mode == "lstm" else None
-    return result, last, last_cell, kept, forward
+    return result, last, last_cell, reserved, forward
 
 
-def _pulled_step(
+def _step_vjp(
     call: Call, weights: Weights, cell: CellSteps, step: int, upstream: Any, to_cell: Any
 ) -> tuple[list[Any], Any, Any]:
-    """Return the gradients of one step: of what goes into its gates, of its state beside them, of its cell.
+    """Return the gradients of one step: of its gates' inputs, of its state other than through them, of its cell.
 
-    Of a GRU there are four: of what goes into n, r and z, and of the product with the state that goes into n.
+    Of a GRU's gates there are four: of the inputs of n, r and z, and of the product with the state in that of n.
     """
     layers, gates, hidden = call.layers, cell.gates[step], cell.hidden[step]
     if layers.mode == "lstm":
         enter, forget, candidate, leave = gates
         if weights.projection is not None:
             upstream = np.matmul(upstream, weights.projection)
-        squashed = cell.extra[step]
-        into_cell = upstream * leave * (1 - squashed * squashed)
+        tanh_cell = cell.extra[step]
+        into_cell = upstream * leave * (1 - tanh_cell * tanh_cell)
         to_cell = into_cell if to_cell is None else to_cell + into_cell
         if layers.clip is not None:
             now = cell.cells_after[step]
@@ -187,7 +187,7 @@ def _pulled_step(
             to_cell * candidate * (enter - enter * enter),
             to_cell * cell.cells[step] * (forget - forget * forget),
             to_cell * enter * (1 - candidate * candidate),
-            upstream * squashed * (leave - leave * leave),
+            upstream * tanh_cell * (leave - leave * leave),
         ]
         return slopes, None, to_cell * forget
     if layers.mode == "gru":
@@ -200,7 +200,7 @@ def _pulled_step(
     return [upstream * ((new > 0) if layers.mode == "rnn_relu" else 1 - new * new)], None, None
 
 
-def _pulled_cell(
+def _cell_vjp(
     call: Call, index: int, rows: Any, cell: CellSteps, g: Any, to_hidden: Any, to_cell: Any
 ) -> tuple[Any, list[Any], Any, Any]:
     """Return the gradients of one cell: of its input, its weights, its first state and cell.
@@ -212,25 +212,25 @@ def _pulled_cell(
     steps, batch = rows.shape[:2]
     hidden_weight = _matrix(weights.hidden)
     slopes: list[Any] = [None] * steps
-    pulled_outputs: list[Any] = [None] * steps
+    output_gradients: list[Any] = [None] * steps
     for step in reversed(cell.order):
         upstream = to_hidden if g is None else g[step] if to_hidden is None else to_hidden + g[step]
         if upstream is None:
             upstream = np.zeros((batch, layers.results), rows.dtype)
-        past_the_end = []
+        after_end = []
         if call.valid is not None:
             inside = call.valid[step]
             upstream = np.where(inside, upstream, 0.0)
-            past_the_end = [None if to is None else np.where(inside, 0.0, to) for to in (to_hidden, to_cell)]
+            after_end = [None if to is None else np.where(inside, 0.0, to) for to in (to_hidden, to_cell)]
             to_cell = None if to_cell is None else np.where(inside, to_cell, 0.0)
-        pulled_outputs[step] = upstream
-        into_gates, to_state, to_cell = _pulled_step(call, weights, cell, step, upstream, to_cell)
+        output_gradients[step] = upstream
+        into_gates, to_state, to_cell = _step_vjp(call, weights, cell, step, upstream, to_cell)
         slopes[step] = into_gates[0] if len(into_gates) == 1 else np.concatenate(into_gates, axis=1)
         to_hidden = np.matmul(slopes[step][:, size:] if is_gru else slopes[step], hidden_weight)
-        for more in (to_state, *past_the_end[:1]):
-            to_hidden = to_hidden if more is None else to_hidden + more
-        if past_the_end and past_the_end[1] is not None:
-            to_cell = to_cell + past_the_end[1]
+        for gradient in (to_state, *after_end[:1]):
+            to_hidden = to_hidden if gradient is None else to_hidden + gradient
+        if after_end and after_end[1] is not None:
+            to_cell = to_cell + after_end[1]
     into_gates = _matrix(_stacked(call, slopes, (4 if is_gru else layers.gates) * size))
     sums = sum_over(into_gates, axis=0)
     inputs = _matrix(rows)
@@ -242,9 +242,9 @@ def _pulled_cell(
     parts = [np.matmul(np.transpose(input_slopes), inputs)]
     parts.append(_hidden_gradient(call, cell, into_gates[:, size:] if is_gru else into_gates))
     if weights.projection is not None:
-        left = [gates[3] * extra for gates, extra in zip(cell.gates, cell.extra, strict=True)]
-        upstreams = _matrix(_stacked(call, pulled_outputs, layers.results))
-        parts.append(np.matmul(np.transpose(upstreams), _matrix(_stacked(call, left, size))))
+        unprojected = [gates[3] * extra for gates, extra in zip(cell.gates, cell.extra, strict=True)]
+        upstreams = _matrix(_stacked(call, output_gradients, layers.results))
+        parts.append(np.matmul(np.transpose(upstreams), _matrix(_stacked(call, unprojected, size))))
     to_rows = np.reshape(np.matmul(input_slopes, _matrix(weights.input)), rows.shape)
     return to_rows, [*parts, *biases], to_hidden, to_cell
 
@@ -265,7 +265,7 @@ def pulled(call: Call, forward: Forward, g: Any, of_state: Any, of_cell: Any) ->
         for direction in range(layers.directions):
             index = layer * layers.directions + direction
             columns = slice(direction * layers.results, (direction + 1) * layers.results)
-            to_input, weights[index], states[index], first_cells[index] = _pulled_cell(
+            to_input, weights[index], states[index], first_cells[index] = _cell_vjp(
                 call, index, forward.inputs[layer], forward.cells[layer][direction],
                 None if g is None else g[:, :, columns],
                 None if of_state is None else of_state[index],

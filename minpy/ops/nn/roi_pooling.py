@@ -1,9 +1,9 @@
 """`ROIPooling`: boxes of feature maps, each as a grid of maxima. Girshick, Fast R-CNN (2015).
 
 The maximum of a window is that of at most four smaller ones, which may overlap, whose lengths are powers of two. The
-maxima of all windows of such lengths are made by doubling, a table after the other, and each bin looks into one of them
-at four places, whatever its size. What is compared are whole numbers that hold a value's rank and where it stands, so
-that the first of equal values is found; the gradient goes there.
+maxima of all windows of such lengths are computed by doubling, one table after the other, and each bin reads one of
+them at four places, whatever its size. Whole numbers are compared that hold a value's rank and its position, so that
+the first of equal values is found; the gradient goes there.
 """
 
 from __future__ import annotations

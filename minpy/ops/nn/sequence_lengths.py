@@ -39,7 +39,7 @@ def checked_lengths(name: str, data: Any, sequence_length: Any, use: bool, axis:
     return lengths
 
 
-def _valid(data: Any, lengths: np.ndarray, axis: int) -> np.ndarray:
+def _valid_steps(data: Any, lengths: np.ndarray, axis: int) -> np.ndarray:
     """Return, broadcast against the data, which steps lie inside their sequence."""
     steps = np.arange(np.shape(data)[axis])
     valid = steps[:, None] < lengths if axis == 0 else steps < lengths[:, None]
@@ -83,13 +83,13 @@ def sequence_mask(
            [-1.,  4.]], dtype=float32)
     """
     lengths = checked_lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
-    return data.copy() if lengths is None else np.where(_valid(data, lengths, axis), data, data.dtype.type(value))
+    return data.copy() if lengths is None else np.where(_valid_steps(data, lengths, axis), data, data.dtype.type(value))
 
 
 @sequence_mask.def_grad()
 def _sequence_mask_gradient(ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int) -> Any:
     lengths = checked_lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
-    return lambda g: g if lengths is None else g * _valid(data, lengths, axis)
+    return lambda g: g if lengths is None else g * _valid_steps(data, lengths, axis)
 
 
 @sequence_mask.def_kernel
@@ -99,7 +99,7 @@ def _sequence_mask_kernel(
     lengths = checked_lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     result: np.ndarray = data.copy()
     if lengths is not None:
-        result[~_valid(data, lengths, axis).reshape(data.shape[:2])] = value
+        result[~_valid_steps(data, lengths, axis).reshape(data.shape[:2])] = value
     return result
 
 

@@ -60,7 +60,7 @@ def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None)
 
 
 def softmax_pulled(ans: Any, g: Any, axis: int) -> Any:
-    """Return the gradient of the data of a softmax, from its answer and the gradient of that."""
+    """Return the gradient of the data of a softmax, from its result and the gradient of that."""
     part = ans * g
     return part - ans * sum_over(part, axis=axis, keepdims=True)
 
@@ -72,9 +72,9 @@ def divided(part: Any, temperature: float | None) -> Any:
 
 def masked_softmax_along(logits: Any, mask: Any, axis: int) -> Any:
     """Return the softmax of the elements where a mask is True, 0 elsewhere: the definition."""
-    kept = np.where(mask, logits, -np.inf)
-    highest = np.max(kept, axis=axis, keepdims=True, initial=-np.inf)
-    powers = np.exp(kept - np.where(np.isneginf(highest), 0, highest))  # nothing counts: all results are 0
+    masked_logits = np.where(mask, logits, -np.inf)
+    highest = np.max(masked_logits, axis=axis, keepdims=True, initial=-np.inf)
+    powers = np.exp(masked_logits - np.where(np.isneginf(highest), 0, highest))  # nothing counts: all results are 0
     total = sum_over(powers, axis, keepdims=True)
     return powers / np.where(total == 0, 1, total)
 

@@ -25,7 +25,7 @@ __all__ = ["check_normalization", "softmax_output"]
 
 
 class _FirstOrderOnly(Operator):
-    """The identity, which no gradient passes."""
+    """The identity, whose gradient is an error."""
 
     def missing_rule(self, index: int) -> NoGradientError:
         """Return the error that says what to differentiate instead."""
@@ -35,8 +35,8 @@ class _FirstOrderOnly(Operator):
         )
 
 
-# Recorded, the answer would be differentiated by the rule that it is used in, as if the loss were the answer.
-_not_further = _FirstOrderOnly(lambda gradient: gradient, name="gradient of SoftmaxOutput", builtin=True)
+# A recorded gradient would be differentiated as that of the softmax, which it is not: it is that of a loss.
+_first_order_only = _FirstOrderOnly(lambda gradient: gradient, name="gradient of SoftmaxOutput", builtin=True)
 
 _NORMALIZATIONS = ("null", "batch", "valid")
 _FEW_CLASSES = 64  # one comparison with all of them costs less than to look up one in each row
@@ -151,13 +151,13 @@ def _softmax_output_gradient(
     axis = 1 if multi_output else len(shape) - 1
     scale = grad_scale
     if np.shape(label) == shape:
-        part, kept = ans - label, None
+        difference, is_counted = ans - label, None
     else:
         label = np.reshape(label, shape[:axis] + shape[axis + 1 :])
         off = smooth_alpha / (shape[axis] - 1) if shape[axis] > 1 else 0.0
-        wanted = one_hot(label, depth=shape[axis], on_value=1 - smooth_alpha, off_value=off)
-        part = ans - np.moveaxis(wanted, -1, axis)
-        kept = np.expand_dims(label != ignore_label, axis) if use_ignore else None
+        target = one_hot(label, depth=shape[axis], on_value=1 - smooth_alpha, off_value=off)
+        difference = ans - np.moveaxis(target, -1, axis)
+        is_counted = np.expand_dims(label != ignore_label, axis) if use_ignore else None
         if normalization == "valid":
             scale /= max(int(np.count_nonzero(label != ignore_label)), 1)
         elif multi_output:
@@ -166,9 +166,9 @@ def _softmax_output_gradient(
             scale /= max(label.size, 1)
 
     def gradient(g: Any) -> Any:
-        result = part * scale if kept is None else part * (kept * scale)
+        result = difference * scale if is_counted is None else difference * (is_counted * scale)
         result = result * g if out_grad else result
-        return _not_further(result) if isinstance(result, Array) else result
+        return _first_order_only(result) if isinstance(result, Array) else result
 
     return gradient
 
@@ -182,8 +182,8 @@ def _softmax_output_into(out: Any, data: Any, label: Any, *, multi_output: bool)
 def _softmax_output_gradient_into(
     ans: Any, data: Any, label: Any, *, grad_scale: float, normalization: str, **attributes: Any
 ) -> Any:
-    others = any(attributes[name] for name in ("multi_output", "use_ignore", "out_grad", "smooth_alpha"))
-    if ans.ndim != 2 or label.shape != ans.shape[:1] or others or normalization == "valid":
+    has_options = any(attributes[name] for name in ("multi_output", "use_ignore", "out_grad", "smooth_alpha"))
+    if ans.ndim != 2 or label.shape != ans.shape[:1] or has_options or normalization == "valid":
         del attributes["preserve_shape"]
         gradient = _softmax_output_gradient(
             ans, data, label, grad_scale=grad_scale, normalization=normalization, **attributes

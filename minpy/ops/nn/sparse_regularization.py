@@ -1,4 +1,4 @@
-"""`IdentityAttachKLSparseReg`: activations that are pushed towards being sparse, on the way back only."""
+"""`IdentityAttachKLSparseReg`: activations that are pushed towards being sparse, in the backward pass only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def identity_attach_kl_sparse_reg(
     momentum: float = 0.9,
     training: bool | None = None,
 ) -> Any:
-    """Return the data; to its gradient that of a penalty is added, which wants activations to be sparse.
+    """Return the data; the gradient of a penalty on dense activations is added to its gradient.
 
     The penalty is the divergence of a unit's mean activation from a target, as of two coins: with target ρ and mean m
     its gradient is penalty · ((1 - ρ) / (1 - m) - ρ / m) (Ng, "Sparse autoencoder", 2011).

@@ -123,8 +123,8 @@ def _upsampling_gradients(
 ) -> Callable[[Any], Any]:
     if sample_type == "bilinear":
         rules: Any = deconvolution.rules[:2]
-        pulled = [rule(ans, *data, **bilinear_window(np.shape(data[0]), scale)) for rule in rules]
-        return lambda g: tuple(pull(g) for pull in pulled)
+        pullbacks = [rule(ans, *data, **bilinear_window(np.shape(data[0]), scale)) for rule in rules]
+        return lambda g: tuple(pullback(g) for pullback in pullbacks)
     shapes = [np.shape(part) for part in data]
     factors = _factors(shapes, scale)
     ends = np.cumsum([shape[1] for shape in shapes]).tolist()

@@ -50,7 +50,7 @@ def named(
     dtype : str or callable, optional
         Which dtypes the outputs have: that of the inputs, as NumPy promotes them (None); a dtype; 'attribute': what the
         attribute `dtype` says, or that of the inputs; 'float': that of the inputs, or float64 for integers; 'computed':
-        what the definition answers on one element; or a function of the inputs' dtypes and the attributes that returns
+        what the definition returns for one element; or a function of the inputs' dtypes and the attributes that returns
         one, or a list.
     shape : callable, optional
         The rule that infers shapes. Without one, the definition is traced, or runs on ones.
@@ -66,21 +66,21 @@ def named(
 
     def define(function: Callable[..., Any]) -> Operator:
         kind = Operator if zero or own_rules else Composed
-        made = kind(function, name=name, builtin=True, signature=signature)
-        made.random = random
+        op = kind(function, name=name, builtin=True, signature=signature)
+        op.random = random
         if zero:
-            made.def_grad_zero()
+            op.def_grad_zero()
         if outputs is not None:
-            made.outputs = outputs
+            op.outputs = outputs
         if optional_inputs is not None:
-            made.optional_inputs = optional_inputs
-        made.unpickled_by = (find_operator, (name,))
+            op.optional_inputs = optional_inputs
+        op.unpickled_by = (find_operator, (name,))
         if shape is not None:
-            made.def_infer_shape(shape)
-        made.type_inference = _dtype_rule(made, dtype)
+            op.def_infer_shape(shape)
+        op.type_inference = _dtype_rule(op, dtype)
         assert name not in OPERATORS, f"{name} is there already"
-        LATE_OPERATORS[name] = made
-        return made
+        LATE_OPERATORS[name] = op
+        return op
 
     return define
 
@@ -93,12 +93,12 @@ def elementwise(
     count = function.nin if isinstance(function, np.ufunc) else function.__code__.co_argcount
     if isinstance(function, np.ufunc):
         signature = Signature(("x",) if count == 1 else ("x1", "x2"), {}, {}, function=function)
-    made = named(name, dtype=dtype, shape=same_shape if count == 1 else broadcasting, zero=zero, signature=signature)(
+    op = named(name, dtype=dtype, shape=same_shape if count == 1 else broadcasting, zero=zero, signature=signature)(
         function
     )
-    made.elementwise, made.may_alias = True, False
-    made.__doc__ = _docstring(name)
-    return made
+    op.elementwise, op.may_alias = True, False
+    op.__doc__ = _docstring(name)
+    return op
 
 
 def numpy_function(
@@ -127,8 +127,8 @@ def numpy_function(
 
 
 def _docstring(name: str) -> str:
-    prefix, _, of_numpy = name.removeprefix("_").partition("_")
-    return f"Return `{'npx' if prefix == 'npx' else 'numpy'}.{of_numpy}`."
+    prefix, _, numpy_name = name.removeprefix("_").partition("_")
+    return f"Return `{'npx' if prefix == 'npx' else 'numpy'}.{numpy_name}`."
 
 
 def reduced(inputs: Shapes, outputs: Shapes, *, axis: Any = None, keepdims: bool = False) -> tuple[Shapes, Shapes]:
@@ -160,17 +160,19 @@ def _dtype_rule(operator: Operator, policy: DTypePolicy) -> Callable[..., tuple[
         present = tuple(dtype for dtype in inputs if dtype is not None)
         if len(present) < len(inputs) and policy not in _FIXED:
             return inputs, outputs
-        results = _answered(operator, policy, present, attributes)
+        results = _output_dtypes(operator, policy, present, attributes)
         return inputs, results if isinstance(results, list) else [results] * len(outputs)
 
     return rule
 
 
-def _answered(operator: Operator, policy: DTypePolicy, inputs: tuple[np.dtype, ...], attributes: dict[str, Any]) -> Any:
+def _output_dtypes(
+    operator: Operator, policy: DTypePolicy, inputs: tuple[np.dtype, ...], attributes: dict[str, Any]
+) -> Any:
     if callable(policy):
         return policy(*inputs, **attributes)
     if policy == "computed":
-        return _computed(operator, inputs, tuple(sorted(attributes.items())))
+        return _computed_dtype(operator, inputs, tuple(sorted(attributes.items())))
     if policy == "attribute" and as_dtype(attributes.get("dtype")) is not None:
         return as_dtype(attributes["dtype"])
     if policy in (None, "attribute", "float"):
@@ -180,7 +182,9 @@ def _answered(operator: Operator, policy: DTypePolicy, inputs: tuple[np.dtype, .
 
 
 @functools.lru_cache(1024)
-def _computed(operator: Operator, inputs: tuple[np.dtype, ...], attributes: tuple[tuple[str, Any], ...]) -> np.dtype:
+def _computed_dtype(
+    operator: Operator, inputs: tuple[np.dtype, ...], attributes: tuple[tuple[str, Any], ...]
+) -> np.dtype:
     with np.errstate(all="ignore"):
         result = operator.definition(*(np.ones(1, dtype) for dtype in inputs), **dict(attributes))
     return np.asarray(result).dtype

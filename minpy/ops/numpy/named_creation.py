@@ -25,15 +25,15 @@ def _dtype(value: Any, default: Any = "float32") -> np.dtype:
     return np.dtype(default) if value in (None, "None") else np.dtype(value)
 
 
-def _said(default: Any) -> Callable[..., np.dtype]:
+def _dtype_rule(default: Any) -> Callable[..., np.dtype]:
     return lambda **attributes: as_dtype(attributes.get("dtype")) or np.dtype(default)
 
 
-def _made(name: str, default: str = "float32") -> Any:
+def _creation(name: str, default: str = "float32") -> Any:
     """Define an operator without inputs: its shape is that of what it makes."""
 
     def define(function: Callable[..., Any]) -> Any:
-        operator = named(name, dtype=_said(default), zero=True)(function)
+        operator = named(name, dtype=_dtype_rule(default), zero=True)(function)
 
         @operator.def_infer_shape
         def shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
@@ -44,19 +44,19 @@ def _made(name: str, default: str = "float32") -> Any:
     return define
 
 
-@_made("_npi_identity")
+@_creation("_npi_identity")
 def npi_identity(*, shape: tuple[int, ...], ctx: str | None = None, dtype: str | None = "float32") -> Any:
     """Return the identity matrix."""
     return np.identity(shape[0], _dtype(dtype))
 
 
-@_made("_npi_eye")
+@_creation("_npi_eye")
 def npi_eye(*, N: int, M: int | None = None, k: int = 0, ctx: str | None = None, dtype: str | None = "float32") -> Any:
     """Return a matrix with ones on its k-th diagonal."""
     return np.eye(N, M, k, _dtype(dtype))
 
 
-@_made("_npi_arange")
+@_creation("_npi_arange")
 def npi_arange(
     *,
     start: float,
@@ -72,7 +72,7 @@ def npi_arange(
     return np.repeat(np.arange(first, last, step).astype(_dtype(dtype)), repeat)
 
 
-@_made("_npi_logspace")
+@_creation("_npi_logspace")
 def npi_logspace(
     *,
     start: float,
@@ -87,7 +87,7 @@ def npi_logspace(
     return np.logspace(start, stop, num, endpoint, base).astype(_dtype(dtype))
 
 
-@_made("_npi_indices", "int32")
+@_creation("_npi_indices", "int32")
 def npi_indices(*, dimensions: tuple[int, ...], ctx: str | None = None, dtype: str | None = "int32") -> Any:
     """Return the indices of the elements of a grid, one array for each axis."""
     return np.indices(dimensions, _dtype(dtype, "int32"))
@@ -98,7 +98,7 @@ def _filled(name: str, fill: Callable[..., Any]) -> None:
         return fill(shape_of(shape), _dtype(dtype))
 
     definition.__doc__ = f"Return an array of {name}."
-    _made(f"_npi_{name}")(definition)
+    _creation(f"_npi_{name}")(definition)
 
 
 def _window(name: str, window: Callable[..., Any]) -> None:
@@ -106,7 +106,7 @@ def _window(name: str, window: Callable[..., Any]) -> None:
         return window(M).astype(_dtype(dtype))
 
     definition.__doc__ = f"Return the {name.title()} window of M points."
-    _made(f"_npi_{name}")(definition)
+    _creation(f"_npi_{name}")(definition)
 
 
 _filled("zeros", np.zeros)

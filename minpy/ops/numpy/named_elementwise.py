@@ -43,12 +43,12 @@ _CONSTANT = {name for name in _BINARY if name in ROWS and ROWS[name].gradient ==
 # The operators of an array and a number, by the plain names of those of two arrays; and of a number and an array.
 WITH_NUMBERS = {name: f"_npi_{name}_scalar" for name in _BINARY if name != "hypot"}
 _SYMMETRIC = {"add", "multiply", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"}
-_TURNED = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
+_MIRRORED = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
 REFLECTED = {
     name: f"_npi_{name}_scalar"
     if name in _SYMMETRIC
-    else f"_npi_{_TURNED[name]}_scalar"
-    if name in _TURNED
+    else f"_npi_{_MIRRORED[name]}_scalar"
+    if name in _MIRRORED
     else f"_npi_r{name}_scalar"
     for name in WITH_NUMBERS
 }
@@ -75,13 +75,13 @@ def _number_on_left(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name, _function in _BINARY.items():
     _dtype = "bool" if _name in _RELATIONS else "computed"
-    _made = elementwise(f"_npi_{_name}", _function, zero=_name in _CONSTANT, dtype=_dtype)
-    _made.__doc__ = f"Return `numpy.{_name}` of two arrays, which are broadcast."
+    _operator = elementwise(f"_npi_{_name}", _function, zero=_name in _CONSTANT, dtype=_dtype)
+    _operator.__doc__ = f"Return `numpy.{_name}` of two arrays, which are broadcast."
     for _kinds, _form in ((WITH_NUMBERS, _number_on_right), (REFLECTED, _number_on_left)):
         _kind = _kinds.get(_name, "")
         if _kind and (_kinds is WITH_NUMBERS or _kind.startswith(f"_npi_r{_name}")):
-            _made = named(_kind, dtype=_dtype, shape=same_shape, zero=_name in _CONSTANT)(_form(_function))
-            _made.__doc__ = f"Return `numpy.{_name}` of an array and a number."
+            _operator = named(_kind, dtype=_dtype, shape=same_shape, zero=_name in _CONSTANT)(_form(_function))
+            _operator.__doc__ = f"Return `numpy.{_name}` of an array and a number."
 
 
 # -- choice ------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Draws from distributions under MXNet's names for NumPy's functions; parameters are numbers or arrays.
 
-What is drawn is a function of the parameters and of noise that does not depend on them, where there is such a one; its
-gradients are those of that function.
+Where a draw can be written as a function of the parameters and of noise that does not depend on them, its gradients are
+those of that function (reparameterization).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _of_inputs(names: tuple[str, ...], inputs: Any, attributes: Mapping[str, Any
     return {name: attributes[name] if attributes.get(name) is not None else next(remaining) for name in names}
 
 
-def _said(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
+def _output_dtype(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
     return as_dtype(attributes.get("dtype")) or np.dtype("float32")
 
 
@@ -57,9 +57,9 @@ def _define(name: str, names: tuple[str, ...], partials: Partials | None, batche
         return inputs, [None if common is None else (*shape_of(size), *common)]
 
     definition.__doc__ = f"Return draws from the distribution `{name}`."
-    made = named(
+    op = named(
         name,
-        dtype=_said,
+        dtype=_output_dtype,
         shape=shapes,
         random=True,
         zero=partials is None,
@@ -69,55 +69,55 @@ def _define(name: str, names: tuple[str, ...], partials: Partials | None, batche
     if partials is None:
         return
 
-    @made.def_multiple_grad()
+    @op.def_multiple_grad()
     def gradients(ans: Any, *inputs: Any, **attributes: Any) -> Callable[[Any], Any]:
         arrays = [array for array in inputs if array is not None]
         values = _of_inputs(names, arrays, attributes)
         slopes = partials(ans, **values)
-        wanted = [name for name in names if attributes.get(name) is None]
+        array_parameters = [name for name in names if attributes.get(name) is None]
 
-        def pull(g: Any) -> tuple[Any, ...]:
-            gradients = [sum_to(g * slopes[name], np.shape(values[name])) for name in wanted]
+        def pullback(g: Any) -> tuple[Any, ...]:
+            gradients = [sum_to(g * slopes[name], np.shape(values[name])) for name in array_parameters]
             return (*gradients, *[None] * (len(inputs) - len(gradients)))
 
-        return pull
+        return pullback
 
 
-def _scaled(ans: Any, loc: Any, scale: Any) -> Mapping[str, Any]:
+def _location_scale_partials(ans: Any, loc: Any, scale: Any) -> Mapping[str, Any]:
     return {"loc": 1.0, "scale": (ans - loc) / scale}
 
 
-def _between(ans: Any, low: Any, high: Any) -> Mapping[str, Any]:
+def _uniform_partials(ans: Any, low: Any, high: Any) -> Mapping[str, Any]:
     share = (ans - low) / (high - low)
     return {"low": 1.0 - share, "high": share}
 
 
-def _stretched(ans: Any, scale: Any) -> Mapping[str, Any]:
+def _scale_partials(ans: Any, scale: Any) -> Mapping[str, Any]:
     return {"scale": ans / scale}
 
 
-def _rooted(ans: Any, a: Any) -> Mapping[str, Any]:
+def _power_partials(ans: Any, a: Any) -> Mapping[str, Any]:
     return {"a": -ans * np.log(ans) / a}
 
 
-def _shifted_root(ans: Any, a: Any) -> Mapping[str, Any]:
+def _pareto_partials(ans: Any, a: Any) -> Mapping[str, Any]:
     return {"a": -(ans + 1.0) * np.log(ans + 1.0) / a}
 
 
 # The names of a distribution's parameters, and the derivatives of what is drawn, by the names of the operators.
 _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Partials | None]] = {
-    "_npi_normal": (("loc", "scale"), _scaled),
-    "_npi_normal_n": (("loc", "scale"), _scaled),
-    "_npi_uniform": (("low", "high"), _between),
-    "_npi_uniform_n": (("low", "high"), _between),
+    "_npi_normal": (("loc", "scale"), _location_scale_partials),
+    "_npi_normal_n": (("loc", "scale"), _location_scale_partials),
+    "_npi_uniform": (("low", "high"), _uniform_partials),
+    "_npi_uniform_n": (("low", "high"), _uniform_partials),
     "_npi_gamma": (("shape", "scale"), None),
-    "_npi_exponential": (("scale",), _stretched),
-    "_npi_gumbel": (("loc", "scale"), _scaled),
-    "_npi_logistic": (("loc", "scale"), _scaled),
-    "_npi_rayleigh": (("scale",), _stretched),
-    "_npi_pareto": (("a",), _shifted_root),
-    "_npi_powerd": (("a",), _rooted),
-    "_npi_weibull": (("a",), _rooted),
+    "_npi_exponential": (("scale",), _scale_partials),
+    "_npi_gumbel": (("loc", "scale"), _location_scale_partials),
+    "_npi_logistic": (("loc", "scale"), _location_scale_partials),
+    "_npi_rayleigh": (("scale",), _scale_partials),
+    "_npi_pareto": (("a",), _pareto_partials),
+    "_npi_powerd": (("a",), _power_partials),
+    "_npi_weibull": (("a",), _power_partials),
 }
 PARAMETERS = {name: parameters for name, (parameters, _) in _DISTRIBUTIONS.items()}
 
@@ -127,7 +127,7 @@ for _name, (_names, _partials) in _DISTRIBUTIONS.items():
 
 @named(
     "_npi_bernoulli",
-    dtype=_said,
+    dtype=_output_dtype,
     shape=lambda inputs, outputs, *, size: (inputs, [shape_of(size) if size is not None else (*inputs, ())[0]]),
     random=True,
     zero=True,

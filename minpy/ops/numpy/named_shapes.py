@@ -18,10 +18,10 @@ __all__ = ["AXIS"]
 
 AXIS = int | tuple[int, ...] | None
 _INTS = int | tuple[int, ...]
-_FIRST: Any = lambda *dtypes, **_: dtypes[0]
+_FIRST_DTYPE: Any = lambda *dtypes, **_: dtypes[0]
 
 
-def _listed(value: Any) -> tuple[int, ...]:
+def _as_tuple(value: Any) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else tuple(value)
 
 
@@ -29,7 +29,7 @@ def _listed(value: Any) -> tuple[int, ...]:
 
 
 def _reshape_shape(inputs: Shapes, outputs: Shapes, *, newshape: Any) -> tuple[Shapes, Shapes]:
-    lengths = _listed(newshape)
+    lengths = _as_tuple(newshape)
     shape = inputs[0]
     if shape is not None and is_known(shape):
         return inputs, [resolve_numpy_shape(shape, lengths)]
@@ -84,8 +84,8 @@ def npi_rollaxis(a: Any, *, axis: int, start: int = 0) -> Any:
 
 def _target_shape(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
     if inputs[0] is not None and is_known(inputs[0]):
-        return inputs, [np.broadcast_shapes(inputs[0], _listed(shape))]
-    return inputs, [_listed(shape)]
+        return inputs, [np.broadcast_shapes(inputs[0], _as_tuple(shape))]
+    return inputs, [_as_tuple(shape)]
 
 
 @named("_npi_broadcast_to", shape=_target_shape)
@@ -155,7 +155,7 @@ numpy_function("_npi_diff", np.diff, "a", n=(int, 1), axis=(int, -1))
 
 @named(
     "_npi_ediff1d",
-    dtype=_FIRST,
+    dtype=_FIRST_DTYPE,
     optional_inputs={
         "to_begin": lambda attributes: bool(attributes.get("to_begin_arr_given", False)),
         "to_end": lambda attributes: bool(attributes.get("to_end_arr_given", False)),
@@ -190,7 +190,7 @@ def npi_ediff1d(
 
 @named(
     "_npi_delete",
-    dtype=_FIRST,
+    dtype=_FIRST_DTYPE,
     optional_inputs={"obj": lambda attributes: not {"int_ind", "start", "stop", "step"} & {*attributes}},
 )
 def npi_delete(
@@ -206,24 +206,28 @@ def npi_delete(
     """Return an array without some of its rows, or columns, or elements."""
     where = obj.astype(np.int64) if obj is not None else int_ind if int_ind is not None else slice(start, stop, step)
     length = np.size(arr) if axis is None else np.shape(arr)[axis]
-    kept = np.delete(np.arange(length), where)
-    return np.take(np.ravel(arr) if axis is None else arr, kept, axis=0 if axis is None else axis)
+    kept_positions = np.delete(np.arange(length), where)
+    return np.take(np.ravel(arr) if axis is None else arr, kept_positions, axis=0 if axis is None else axis)
 
 
 def _inserted(arr: Any, values: Any, where: Any, axis: int | None) -> Any:
     kind = np.result_type(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    # Where the elements of the result come from, told by inserting positions.
+    # Where the elements of the result come from, found by inserting positions.
     count, length = np.size(arr), np.shape(arr)[axis]
     numbers = np.reshape(np.arange(count), np.shape(arr))
     new_numbers = np.reshape(np.arange(np.size(values)), np.shape(values)) + count
-    taken = np.insert(numbers, where, new_numbers, axis=axis)
-    assert np.shape(taken)[axis] >= length
-    return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), taken)
+    sources = np.insert(numbers, where, new_numbers, axis=axis)
+    assert np.shape(sources)[axis] >= length
+    return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), sources)
 
 
-@named("_npi_insert_scalar", dtype=_FIRST, optional_inputs={"values": lambda attributes: attributes.get("val") is None})
+@named(
+    "_npi_insert_scalar",
+    dtype=_FIRST_DTYPE,
+    optional_inputs={"values": lambda attributes: attributes.get("val") is None},
+)
 def npi_insert_scalar(
     arr: Any, values: Any = None, *, int_ind: int, axis: int | None = None, val: float | None = None
 ) -> Any:
@@ -231,7 +235,11 @@ def npi_insert_scalar(
     return _inserted(arr, np.asarray(val) if values is None else values, int_ind, axis)
 
 
-@named("_npi_insert_slice", dtype=_FIRST, optional_inputs={"values": lambda attributes: attributes.get("val") is None})
+@named(
+    "_npi_insert_slice",
+    dtype=_FIRST_DTYPE,
+    optional_inputs={"values": lambda attributes: attributes.get("val") is None},
+)
 def npi_insert_slice(
     arr: Any,
     values: Any = None,
@@ -246,7 +254,9 @@ def npi_insert_slice(
     return _inserted(arr, np.asarray(val) if values is None else values, slice(start, stop, step), axis)
 
 
-@named("_npi_insert_tensor", dtype=_FIRST, optional_inputs={"obj": lambda attributes: attributes.get("val") is None})
+@named(
+    "_npi_insert_tensor", dtype=_FIRST_DTYPE, optional_inputs={"obj": lambda attributes: attributes.get("val") is None}
+)
 def npi_insert_tensor(
     arr: Any, values: Any, obj: Any = None, *, axis: int | None = None, val: float | None = None
 ) -> Any:

@@ -1,7 +1,7 @@
 """Arrays made of values that are recorded or traced: of nested lists of them, and of one that fills an array.
 
-What makes arrays of values (`array`, `full`, and whatever takes a list in an array's place) comes here if somebody
-follows one of the values, so that what is made is followed, too.
+Functions that make arrays of values (`array`, `full`, and those that take a list in an array's place) come here if one
+of the values is recorded or traced, so that the array is, too.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ def assembled(caller: str, nested: Any, dtype: Any) -> Any:
         If a value is no number.
     """
     leaves = [*_leaves(nested)]
-    if any(map(_is_told_by_operators, leaves)):
+    if any(map(_is_symbol, leaves)):
         return OPERATORS["cast"](_stacked(nested), dtype=np.dtype(dtype).name)
     shape = _shape(caller, nested, "")
-    if not any(map(_is_graph, leaves)):
+    if not any(map(_is_array_proxy, leaves)):
         return array_of(*leaves, shape=shape, dtype=np.dtype(dtype))
     flat = [np.ravel(leaf) if hasattr(leaf, "shape") else np.full(1, leaf, dtype) for leaf in leaves]
     joined: Any = np.concatenate(flat) if len(flat) > 1 else flat[0]
@@ -92,16 +92,16 @@ def filled_with(caller: str, value: Any, shape: Any, dtype: Any) -> Any:
     """Return an array of a shape and dtype that is filled with a value which is recorded or traced; see `assembled`."""
     if isinstance(value, (list, tuple)):
         value = assembled(caller, value, dtype)
-    if _is_told_by_operators(value):
+    if _is_symbol(value):
         return OPERATORS["cast"](OPERATORS["broadcast_to"](value, shape=shape), dtype=np.dtype(dtype).name)
-    if not _is_graph(value):
+    if not _is_array_proxy(value):
         return full_of(value, shape=shape, dtype=np.dtype(dtype))
-    made: Any = np.broadcast_to(value, shape)
-    return made.astype(np.dtype(dtype))
+    filled: Any = np.broadcast_to(value, shape)
+    return filled.astype(np.dtype(dtype))
 
 
 def spaced_by(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
-    """Return `numpy.arange` of numbers some of which are recorded: how many values there are is no matter of gradients.
+    """Return `numpy.arange` of numbers some of which are recorded: their count has no gradient.
 
     Raises
     ------
@@ -122,9 +122,9 @@ def between(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> tuple
     count = num - 1 if endpoint else num
     ndim = max(np.ndim(raw_of(start)), np.ndim(raw_of(stop)))
     shares = np.reshape(np.arange(num) / max(count, 1), (num, *(1,) * ndim))
-    made: Any = start * (1.0 - shares) + stop * shares
+    values: Any = start * (1.0 - shares) + stop * shares
     distance = (stop - start) / count if count > 0 else float("nan")
-    return np.moveaxis(made, 0, axis) if axis else made, distance
+    return np.moveaxis(values, 0, axis) if axis else values, distance
 
 
 def as_scalar(value: Any) -> Any:
@@ -137,13 +137,13 @@ def as_scalar(value: Any) -> Any:
     return value
 
 
-def _is_graph(value: Any) -> bool:
-    """Tell whether a value stands in a graph: what is computed from it there is told by functions of NumPy."""
+def _is_array_proxy(value: Any) -> bool:
+    """Tell whether a value is an array proxy: NumPy's functions of it are captured in a graph."""
     return hasattr(value, "__array_function__") and not isinstance(value, (np.ndarray, np.generic, Array))
 
 
-def _is_told_by_operators(value: Any) -> bool:
-    """Tell whether a value stands in a graph that is told by operators only: a symbol."""
+def _is_symbol(value: Any) -> bool:
+    """Tell whether a value is a symbol, of which only operators are captured."""
     if isinstance(value, Array) or hasattr(value, "__array_function__"):
         return False
     return dispatch.kind_of(type(value)) == dispatch.TRACER and not hasattr(value, "_value")
@@ -167,9 +167,9 @@ def _shape(caller: str, nested: Any, where: str) -> tuple[int, ...]:
                     f"source{where}[{position}] has {shape}. Make them equal (pad them), or keep a list of arrays."
                 )
         return (len(nested), *(shapes[0] if shapes else ()))
-    own: Any = getattr(nested, "shape", None)
-    if own is None:
+    shape_of_leaf: Any = getattr(nested, "shape", None)
+    if shape_of_leaf is None:
         if not isinstance(nested, (int, float, complex)):
             raise DTypeError(f"{caller}: source{where} is {describe(nested)}, which is no number. Convert it first.")
         return ()
-    return tuple(own)
+    return tuple(shape_of_leaf)

@@ -96,7 +96,7 @@ def call_text(name: str, arguments: Sequence[Any], keywords: dict[str, Any], is_
             "Make an array an input: mx.sym.var(name).as_np_ndarray()."
         )
 
-    # A scalar of NumPy's has a say in the answer's dtype.
+    # A NumPy scalar takes part in the promotion of dtypes.
     texts = [text(value, True) for value in arguments]
     texts += [f"{key}={text(value, isinstance(value, np.inexact))}" for key, value in keywords.items()]
     return ", ".join(texts), inputs
@@ -109,17 +109,17 @@ def _parsed(call: str) -> tuple[list[ast.expr], list[tuple[str, ast.expr]]]:
     return tree.args, [(keyword.arg or "", keyword.value) for keyword in tree.keywords]
 
 
-def _filled(expression: ast.expr, inputs: Sequence[Any]) -> Any:
-    """Return what part of a call stands for; nothing else is evaluated than literals, inputs and slices."""
+def _evaluated(expression: ast.expr, inputs: Sequence[Any]) -> Any:
+    """Return the value of an expression in a call's text: only literals, inputs and slices are evaluated."""
     if isinstance(expression, ast.Name):
         return _NAMES[expression.id] if expression.id in _NAMES else inputs[int(expression.id.removeprefix("x"))]
     if isinstance(expression, (ast.List, ast.Tuple)):
-        filled = [_filled(part, inputs) for part in expression.elts]
-        return filled if isinstance(expression, ast.List) else tuple(filled)
+        parts = [_evaluated(part, inputs) for part in expression.elts]
+        return parts if isinstance(expression, ast.List) else tuple(parts)
     if isinstance(expression, ast.Call):
-        filled = [_filled(part, inputs) for part in expression.args]
+        parts = [_evaluated(part, inputs) for part in expression.args]
         assert isinstance(expression.func, ast.Name)
-        return _TYPED[expression.func.id](*filled) if expression.func.id in _TYPED else slice(*filled)
+        return _TYPED[expression.func.id](*parts) if expression.func.id in _TYPED else slice(*parts)
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.operand, ast.Name):
         return -_NAMES[expression.operand.id]
     return ast.literal_eval(expression)
@@ -129,8 +129,8 @@ def _define(name: str, function: Callable[..., Any]) -> None:
     def definition(*inputs: Any, call: str, num_outputs: int = 1) -> Any:
         arguments, keywords = _parsed(call)
         result = function(
-            *(_filled(node, inputs) for node in arguments),
-            **{key: _filled(value, inputs) for key, value in keywords},
+            *(_evaluated(node, inputs) for node in arguments),
+            **{key: _evaluated(value, inputs) for key, value in keywords},
         )
         if isinstance(result, (tuple, list)):
             return tuple(result) if num_outputs > 1 else result[0] if len(result) == 1 else tuple(result)
@@ -151,7 +151,7 @@ def _define(name: str, function: Callable[..., Any]) -> None:
 
 
 def _dtypes_by_running(function: Callable[..., Any], dtypes: Sequence[np.dtype], attributes: dict[str, Any]) -> Any:
-    """Return the dtypes that a function answers on small arrays: they do not depend on lengths."""
+    """Return the dtypes of a function's results for small arrays: they do not depend on lengths."""
     for shape in ((2, 2), (2,), (3, 3, 3), (), (1, 1, 1, 1), (4,), (3,), (2, 2, 2, 2)):
         arrays = [np.ones(shape, dtype) for dtype in dtypes]
         if len(shape) == 2:

@@ -1,4 +1,4 @@
-"""Adam, and AdamW, whose weight decay is apart from the gradient."""
+"""Adam, and AdamW, whose weight decay is separate from the gradient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _STATES = "weight, grad, mean, var : NDArray\n    Of equal shapes; `mean` and `var` are changed in place.\n"
-_LOW = """weight, grad : NDArray
+_LOW_PRECISION = """weight, grad : NDArray
     Of equal shapes and dtypes; usually float16.
 mean, var : NDArray
     In float32; changed in place.
@@ -62,7 +62,7 @@ def _adam_step(
     number = numbers_for(weight)
     scale = rescale_grad
     if clip_gradient >= 0 or wd or not 1e-9 < scale < 1e9:
-        # (Else the gradient need not be copied: its factor is that of its averages. Squares of others might overflow.)
+        # (Otherwise the averages' factors take up the scale, without a copy; squares of more extreme scales overflow.)
         grad = grad * number[scale]
         if wd:
             grad += weight * number[wd]
@@ -187,7 +187,7 @@ mp_adamw_update = in_float32(
     ... ).asnumpy()
     array([0.5, 2.5], dtype=float16)
     """,
-    arrays=_LOW + _RESCALE,
+    arrays=_LOW_PRECISION + _RESCALE,
 )
 
 _RATES = {"lrs": "lr", "wds": "wd", "etas": "eta"}

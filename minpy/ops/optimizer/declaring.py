@@ -40,7 +40,7 @@ _ATTRIBUTES = {
 CLIPS_SUM = {
     "clip_gradient": "Clips the sum of gradient and weight decay to [-clip_gradient, clip_gradient]; not if negative."
 }
-_ONE = """out : NDArray, optional
+_ONE_RESULT = """out : NDArray, optional
     Where to write the result; usually the weight.
 
 Returns
@@ -56,7 +56,7 @@ DTypeError
     If the weight is not floating point.
 
 """
-_SEVERAL = """out : list of NDArray, optional
+_SEVERAL_RESULTS = """out : list of NDArray, optional
     Where to write the results; usually the weights.
 
 Returns
@@ -74,7 +74,7 @@ DTypeError
     If the weight is not floating point.
 
 """
-_MASTER = """weight32 : NDArray
+_MASTER_WEIGHT = """weight32 : NDArray
     The weight in float32, changed in place: the update is made here, then rounded to the weight's dtype."""
 
 
@@ -94,7 +94,7 @@ def describe_update(
     for name in read_signature(definition).attributes:
         kind, meaning = _ATTRIBUTES.get(name, ("float", ""))
         sections += [f"{name} : {kind}", f"    {(attributes or {}).get(name, meaning)}"]
-    sections += (_SEVERAL if arrays.startswith("*") else _ONE).splitlines()
+    sections += (_SEVERAL_RESULTS if arrays.startswith("*") else _ONE_RESULT).splitlines()
     definition.__doc__ = "\n".join([*lines[:end], *sections, *lines[end:]]) + "\n"
 
 
@@ -142,14 +142,14 @@ def update(
     def decorate(definition: Callable[..., Any]) -> Update:
         if public:
             inputs = ", ".join(read_signature(definition).inputs)
-            fitting = arrays or f"{inputs} : NDArray\n    Of equal shapes{_changed(states)}."
-            describe_update(definition, definition.__doc__, fitting, attributes)
+            arrays_text = arrays or f"{inputs} : NDArray\n    Of equal shapes{_describe_changes(states)}."
+            describe_update(definition, definition.__doc__, arrays_text, attributes)
         return kind(definition, name=name or definition.__name__, states=states, public=public, **options)
 
     return decorate
 
 
-def _changed(states: Sequence[str]) -> str:
+def _describe_changes(states: Sequence[str]) -> str:
     if not states:
         return ""
     *names, last = [f"`{name}`" for name in states]
@@ -175,14 +175,14 @@ def in_float32(
         float32.
     """
     states = single.auxiliary
-    own = single.signature.inputs
-    inputs = inputs or (*own[: 2 + len(states)], "weight32", *own[2 + len(states) :])
+    names = single.signature.inputs
+    inputs = inputs or (*names[: 2 + len(states)], "weight32", *names[2 + len(states) :])
     place = inputs.index("weight32")
 
     def definition(weight: Any, grad: Any, *further: Any, **attributes: Any) -> Any:
         master = further[place - 2]
-        moved = further[: place - 2] + further[place - 1 :]
-        new = single.definition(master, grad.astype(master.dtype), *moved, **attributes)
+        remaining = further[: place - 2] + further[place - 1 :]
+        new = single.definition(master, grad.astype(master.dtype), *remaining, **attributes)
         if not moves_master:
             return new
         master[...] = new
@@ -190,9 +190,9 @@ def in_float32(
 
     with_signature(definition, inputs, keyword_parameters(single.definition), single.__module__)
     if not arrays:
-        arrays = f"{', '.join(own[:2])} : NDArray\n    Of equal shapes and dtypes; usually float16.\n"
+        arrays = f"{', '.join(names[:2])} : NDArray\n    Of equal shapes and dtypes; usually float16.\n"
         arrays += f"{', '.join(states)} : NDArray\n    In float32; changed in place.\n" if states else ""
-        arrays += _MASTER
+        arrays += _MASTER_WEIGHT
     describe_update(definition, text, arrays)
     return Update(
         definition,

@@ -1,4 +1,4 @@
-"""Definitions of updates as chains of calls whose memory is used again: for the blocks of large weights.
+"""Definitions of updates as chains of calls with reused memory: for the blocks of large weights.
 
 A definition makes an array for each of its operations, which on large blocks costs a sixth of its time. Here it is run
 once on array proxies, which record the calls. Then each block is computed by these calls, with a few arrays that take
@@ -54,7 +54,7 @@ class _ArrayProxy(NDArrayOperatorsMixin):
 
 
 class ElementwiseChain:
-    """What a definition computes of `num_arrays` arrays of one dtype, as calls that write into given memory.
+    """A definition of `num_arrays` arrays of one dtype as a sequence of calls that write into given memory.
 
     `num_temporaries` is the number of further arrays that `run` needs.
     """
@@ -67,18 +67,20 @@ class ElementwiseChain:
         result = definition(*arrays, **attributes)
         if not calls or calls[-1][2] is not result or any(target is result for *_, target in calls[:-1]):
             result = result.copy()  # `out` may be the weight: only the last call writes there, when all is read
-        last_reads = {item: place for place, (_, inputs, _) in enumerate(calls) for item in _proxies(inputs)}
+        last_reads = {item: position for position, (_, inputs, _) in enumerate(calls) for item in _proxies(inputs)}
         slots: dict[Any, int] = {proxy: slot for slot, proxy in enumerate([*arrays, result])}
         num_slots = len(slots)
-        reusable: set[_ArrayProxy] = set()  # what takes memory that other results may take afterwards
-        free: list[int] = []
+        reusable: set[_ArrayProxy] = set()  # results whose memory others may take afterwards
+        free_slots: list[int] = []
         self._calls: list[tuple[Any, list[Any], int, bool]] = []
-        for place, (function, inputs, target) in enumerate(calls):
+        for position, (function, inputs, target) in enumerate(calls):
             operands = [slots[item] if isinstance(item, _ArrayProxy) else np.array(item, dtype) for item in inputs]
-            free += [slots[item] for item in reusable.intersection(_proxies(inputs)) if last_reads[item] == place]
+            free_slots += [
+                slots[item] for item in reusable.intersection(_proxies(inputs)) if last_reads[item] == position
+            ]
             takes_out = isinstance(function, np.ufunc) and function not in _COMPARISONS
-            if target not in slots and takes_out and free:
-                slots[target] = free.pop()
+            if target not in slots and takes_out and free_slots:
+                slots[target] = free_slots.pop()
             elif target not in slots:
                 slots[target] = num_slots
                 num_slots += 1

@@ -16,7 +16,7 @@ from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped
 __all__ = ["group_adagrad_update"]
 
 
-class _ByRows(Update):
+class _RowUpdate(Update):
     """An update whose state has one number for each row."""
 
     def shape_of(self, name: str, weight: tuple[int, ...]) -> tuple[int, ...]:
@@ -35,7 +35,7 @@ class _ByRows(Update):
 @update(
     name="_contrib_group_adagrad_update",
     states=("history",),
-    kind=_ByRows,
+    kind=_RowUpdate,
     arrays="""weight, grad : NDArray
     Of equal shapes, with rows along the first axis.
 history : NDArray

@@ -62,8 +62,8 @@ def lamb_update_phase1(
     array([1.5, 0. ], dtype=float32)
     """
     move_averages(rescaled(grad.astype(mean.dtype), rescale_grad, clip_gradient), mean, var, beta1, beta2)
-    of_mean, of_var = (1 - beta1**t, 1 - beta2**t) if bias_correction else (1.0, 1.0)
-    return with_decay(mean / (of_mean * (np.sqrt(var / of_var) + epsilon)), wd, weight)
+    mean_correction, var_correction = (1 - beta1**t, 1 - beta2**t) if bias_correction else (1.0, 1.0)
+    return with_decay(mean / (mean_correction * (np.sqrt(var / var_correction) + epsilon)), wd, weight)
 
 
 @update(
@@ -173,20 +173,20 @@ class _Lamb(Update):
         weight = raws[self.blocked[0]]
         step = np.empty(weight.shape, arithmetic_dtype(weight.dtype))
         phase1 = mp_lamb_update_phase1 if self.has_master else lamb_update_phase1
-        phase1.apply(step, raws, _own(phase1, attributes))
+        phase1.apply(step, raws, _attributes_of(phase1, attributes))
         # (The norm is that of the weight itself, also where the update is made in a copy of more digits.)
-        norm, norm_of_step = math.sqrt(_sum_of_squares(raws[0])), math.sqrt(_sum_of_squares(step))
+        norm, step_norm = math.sqrt(_sum_of_squares(raws[0])), math.sqrt(_sum_of_squares(step))
         if attributes["lower_bound"] >= 0:
             norm = max(norm, attributes["lower_bound"])
         if attributes["upper_bound"] >= 0:
             norm = min(norm, attributes["upper_bound"])
-        step *= attributes["lr"] * (norm / norm_of_step if norm and norm_of_step else 1.0)
+        step *= attributes["lr"] * (norm / step_norm if norm and step_norm else 1.0)
         np.subtract(weight, step, weight if self.has_master else out, casting="same_kind")
         if self.has_master:
             np.copyto(out, weight, casting="same_kind")
 
 
-def _own(phase: Update, attributes: dict[str, Any]) -> dict[str, Any]:
+def _attributes_of(phase: Update, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return those of the attributes that a phase has."""
     return {name: value for name, value in attributes.items() if name in phase.signature.attributes}
 
@@ -198,15 +198,15 @@ def _sum_of_squares(array: np.ndarray) -> float:
     return float(np.dot(flat, flat))
 
 
-def _lamb(inputs: Sequence[str], single: Update | None = None) -> Update:
+def _define_lamb(inputs: Sequence[str], single: Update | None = None) -> Update:
     """Return the update in both phases, in float32 where the inputs end in `weight32`."""
 
     def definition(weight: Any, grad: Any, mean: Any, var: Any, *masters: Any, **attributes: Any) -> Any:
         """Return the weight after both phases of a step of LAMB: see `mx.optimizer.LAMB`."""
         master = masters[0] if masters else weight
-        step = lamb_update_phase1.definition(master, grad, mean, var, **_own(lamb_update_phase1, attributes))
+        step = lamb_update_phase1.definition(master, grad, mean, var, **_attributes_of(lamb_update_phase1, attributes))
         norms = [np.sqrt(np.sum(np.square(array.astype(step.dtype)))) for array in (weight, step)]
-        new = lamb_update_phase2.definition(master, step, *norms, **_own(lamb_update_phase2, attributes))
+        new = lamb_update_phase2.definition(master, step, *norms, **_attributes_of(lamb_update_phase2, attributes))
         if not masters:
             return new
         master[...] = new
@@ -219,8 +219,8 @@ def _lamb(inputs: Sequence[str], single: Update | None = None) -> Update:
     return _Lamb(definition, single=single, name=name, states=inputs[2:], public=False)
 
 
-lamb_update = _lamb(("weight", "grad", "mean", "var"))
-mp_lamb_update = _lamb(("weight", "grad", "mean", "var", "weight32"), lamb_update)
+lamb_update = _define_lamb(("weight", "grad", "mean", "var"))
+mp_lamb_update = _define_lamb(("weight", "grad", "mean", "var", "weight32"), lamb_update)
 
 _RATES = {"learning_rates": "lr", "wds": "wd", "step_count": "t"}
 _ORDER = (

@@ -23,9 +23,9 @@ from minpy.ops.registry import OPERATORS, find_operator
 
 __all__ = ["MultiUpdate"]
 
-_SINGLE = np.dtype("float32")
+_FLOAT32 = np.dtype("float32")
 # What docstrings say of the inputs that follow those of the weights.
-_LAST = {
+_SHARED = {
     (): "",
     ("lrs", "wds"): "; then `lrs` and `wds`, arrays with a value for each weight",
     ("rescale_grad",): "; then `rescale_grad`, which is of shape (1,)",
@@ -68,8 +68,8 @@ class MultiUpdate(Operator):
         shared: Sequence[str] = (),
     ) -> None:
         def definition(*data: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
-            groups, each = self.split(data, {**self.defaults, **attributes})
-            return tuple(single.definition(*group, **own) for group, own in zip(groups, each, strict=True))
+            groups, weight_attributes = self.split(data, {**self.defaults, **attributes})
+            return tuple(single.definition(*group, **own) for group, own in zip(groups, weight_attributes, strict=True))
 
         names = attributes.split()
         self.single, self.lists, self.shared, self.count = single, dict(rates), tuple(shared), names[-1]
@@ -83,7 +83,9 @@ class MultiUpdate(Operator):
             parameters.append(own)
         parameters.append(inspect.Parameter(self.count, inspect.Parameter.KEYWORD_ONLY, annotation="int", default=1))
         with_signature(definition, ("*data",), parameters, single.__module__)
-        arrays = f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{_LAST[tuple(shared)]}."
+        arrays = (
+            f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{_SHARED[tuple(shared)]}."
+        )
         if single.auxiliary:
             arrays += f"\n    Changed in place: {' and '.join(f'`{state}`' for state in single.auxiliary)}."
         describe_update(definition, text, arrays)
@@ -106,7 +108,7 @@ class MultiUpdate(Operator):
             return super().__call__(*inputs, **attributes, name=name, out=out)
         raws = [value._data if isinstance(value, Array) else value for value in inputs]
         attributes = {**self.defaults, **attributes}
-        groups, each = self.split(raws, attributes)
+        groups, weight_attributes = self.split(raws, attributes)
         if out is None:
             try:
                 results = [self.single.empty_result(group) for group in groups]
@@ -120,7 +122,7 @@ class MultiUpdate(Operator):
                     "array for each weight."
                 )
             results = [self.single.receiver(target, group[0]) for target, group in zip(outs, groups, strict=True)]
-        self._run(results, groups, each)
+        self._run(results, groups, weight_attributes)
         if out is not None:
             return out
         weights = results if like is None else [like._like(result) for result in results]
@@ -161,18 +163,20 @@ class MultiUpdate(Operator):
             except MXNetError as error:
                 raise type(error)(f"{name}: weight {position} of {number}: {error}") from None
         common = {key: value for key, value in attributes.items() if key not in self.lists and key != self.count}
-        each = [{**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)]
-        return groups, each
+        weight_attributes = [
+            {**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)
+        ]
+        return groups, weight_attributes
 
     def _compute(self, *raws: Any, **attributes: Any) -> Any:
-        groups, each = self.split(raws, attributes)
+        groups, weight_attributes = self.split(raws, attributes)
         results = tuple(self.single.empty_result(group) for group in groups)
-        self._run(results, groups, each)
+        self._run(results, groups, weight_attributes)
         return results
 
-    def _run(self, results: Sequence[Any], groups: list[list[Any]], each: list[dict[str, Any]]) -> None:
+    def _run(self, results: Sequence[Any], groups: list[list[Any]], weight_attributes: list[dict[str, Any]]) -> None:
         try:
-            for result, group, attributes in zip(results, groups, each, strict=True):
+            for result, group, attributes in zip(results, groups, weight_attributes, strict=True):
                 self.single.run(result, group, attributes)
         except MXNetError as error:
             raise named(error, self.__name__, whole=True) from error.__cause__
@@ -213,8 +217,8 @@ class MultiUpdate(Operator):
         filled: list[Any] = []
         results: list[Any] = []
         for index, output in enumerate(outputs):
-            own, result = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
-            filled += own
+            input_types, result = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
+            filled += input_types
             results += result
-        last = inputs[len(filled) :]
-        return filled + [_SINGLE if dtype is None else dtype for dtype in last], results
+        shared = inputs[len(filled) :]
+        return filled + [_FLOAT32 if dtype is None else dtype for dtype in shared], results

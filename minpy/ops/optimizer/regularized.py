@@ -48,12 +48,12 @@ def ftrl_update(
     array([-0.25,  0.  ], dtype=float32)
     """
     grad = rescaled(grad, rescale_grad, clip_gradient)
-    before = np.sqrt(n)
+    old_root = np.sqrt(n)
     n += grad * grad
-    root = np.sqrt(n)
+    new_root = np.sqrt(n)
     z += grad
-    z += (before - root) / lr * weight
-    return (np.clip(z, -lamda1, lamda1) - z) / ((root + beta) / lr + wd)
+    z += (old_root - new_root) / lr * weight
+    return (np.clip(z, -lamda1, lamda1) - z) / ((new_root + beta) / lr + wd)
 
 
 @update(

@@ -232,7 +232,7 @@ Examples
 _RATES = {False: "lrs=(0.5, 0.25), wds=(0, 0)", True: "nd.array([0.5, 0.25]), nd.array([0, 0])"}
 
 
-def _multi(single: Update, preloaded: bool) -> MultiUpdate:
+def _define_multi(single: Update, preloaded: bool) -> MultiUpdate:
     """Make the update of several weights from that of one; `preloaded` takes the rates in arrays."""
     name = f"{'preloaded_' if preloaded else ''}multi_{single.__name__}"
     momentum = "momentum " if "momentum" in single.signature.attributes else ""
@@ -256,7 +256,7 @@ def _multi(single: Update, preloaded: bool) -> MultiUpdate:
 MULTI_UPDATES = {
     operator.__name__: operator
     for operator in (
-        _multi(single, preloaded)
+        _define_multi(single, preloaded)
         for preloaded in (False, True)
         for single in (sgd_update, sgd_mom_update, mp_sgd_update, mp_sgd_mom_update)
     )

@@ -48,14 +48,14 @@ def arithmetic_dtype(dtype: np.dtype) -> np.dtype:
 
 
 class _Numbers(dict[float, Any]):
-    """Numbers as arrays of one dtype and no axis, made once: NumPy takes half as long for them as for floats."""
+    """Numbers as cached arrays of one dtype and no axis: NumPy takes half as long for them as for floats."""
 
     def __init__(self, dtype: np.dtype) -> None:
         super().__init__()
         self.dtype = dtype
 
     def __missing__(self, value: float) -> Any:
-        if len(self) > _KEPT:
+        if len(self) > _MAX_CACHED:
             self.clear()
         number = np.array(value, self.dtype)
         number.flags.writeable = False
@@ -63,22 +63,22 @@ class _Numbers(dict[float, Any]):
         return number
 
 
-class _AsTheyAre:
-    """Numbers for dtypes of which none are kept."""
+class _PlainNumbers:
+    """Numbers as they are, for dtypes without a cache."""
 
     def __getitem__(self, value: float) -> float:
         return value
 
 
-_KEPT = 256
+_MAX_CACHED = 256
 _data_of = attrgetter("_data")
-_singles, _doubles, _others = _Numbers(_SINGLE), _Numbers(_DOUBLE), _AsTheyAre()
+_singles, _doubles, _plain_numbers = _Numbers(_SINGLE), _Numbers(_DOUBLE), _PlainNumbers()
 
 
 def numbers_for(array: np.ndarray) -> Any:
-    """Return what gives numbers as arrays of no axis, of the dtype of `array`. For steps."""
+    """Return a mapping from numbers to arrays of no axis, of the dtype of `array`. For steps."""
     dtype = array.dtype
-    return _singles if dtype is _SINGLE else _doubles if dtype is _DOUBLE else _others
+    return _singles if dtype is _SINGLE else _doubles if dtype is _DOUBLE else _plain_numbers
 
 
 def clipped(grad: Any, limit: float) -> Any:
@@ -96,8 +96,8 @@ def with_decay(grad: Any, wd: float, weight: Any) -> Any:
     return grad + wd * weight if wd else grad
 
 
-def _find_natively(update: Update, *arguments: Any) -> bool:
-    """Find what makes steps natively, in the layer above, for the first of them and for all that follow."""
+def _load_natively(update: Update, *arguments: Any) -> bool:
+    """Load the native implementation from the layer above at the first call, for this one and all that follow."""
     natively: Callable[..., bool] = extension("Update.natively")
     Update.natively = staticmethod(natively)
     return natively(update, *arguments)
@@ -134,7 +134,7 @@ class Update(Operator):
 
     # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could. With the
     # rates of several weights, `raws` are the arrays of one after the other.
-    natively: ClassVar[Callable[..., bool]] = staticmethod(_find_natively)
+    natively: ClassVar[Callable[..., bool]] = staticmethod(_load_natively)
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class Update(Operator):
     def change(self, inputs: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into the first input, and move the states: a call with `out=` in fewer steps.
 
-        `inputs` are `Array`s, and `attributes` all that the step is told, as the numbers that it computes with.
+        `inputs` are `Array`s, and `attributes` all attributes of the step, as the numbers that it computes with.
         """
         weight = inputs[0]
         try:
@@ -257,7 +257,7 @@ class Update(Operator):
     def change_all(
         self, rows: Sequence[Sequence[Any]], attributes: dict[str, Any], rates: Sequence[float], decays: Sequence[float]
     ) -> None:
-        """Do `change` for one row of inputs after the other, with rates and weight decays of their own.
+        """Call `change` for each row of inputs, with its own learning rate and weight decay.
 
         Where there is native code for it, that is one call for all rows between which nothing but the rate changes.
         """
@@ -297,7 +297,7 @@ class Update(Operator):
         return True
 
     def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
-        """Write the new weight into `out` and move the states, with words for what goes wrong."""
+        """Write the new weight into `out` and move the states, with an explanation of errors."""
         try:
             self.apply(out, raws, {**self.defaults, **attributes})
         except Exception as error:
@@ -423,19 +423,19 @@ class Update(Operator):
     ) -> None:
         """Make a step in the dtype of `converted`, memory for all arrays and the result; write what changes back."""
         dtype = converted[0].dtype
-        own = list(arrays)
+        inputs = list(arrays)
         for index, array in enumerate(arrays):
             if array.dtype != dtype:
-                own[index] = converted[index]
-                np.copyto(own[index], array, casting="same_kind")
-        target = own[0] if self.into_master else out if out.dtype == dtype else converted[-1]
-        step(temporaries, target, *own, **attributes)
+                inputs[index] = converted[index]
+                np.copyto(inputs[index], array, casting="same_kind")
+        target = inputs[0] if self.into_master else out if out.dtype == dtype else converted[-1]
+        step(temporaries, target, *inputs, **attributes)
         if target is not out:
             np.copyto(out, target, casting="same_kind")
         for index in self.changed:
             place = self.blocked.index(index)
-            if own[place] is not arrays[place]:
-                np.copyto(arrays[place], own[place], casting="same_kind")
+            if inputs[place] is not arrays[place]:
+                np.copyto(arrays[place], inputs[place], casting="same_kind")
 
     def _compute(self, *raws: Any, **attributes: Any) -> np.ndarray:
         """Return the new weight, of fresh memory: what graphs and raw arrays call."""
@@ -459,13 +459,13 @@ class Update(Operator):
     def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
         is_number = [name in self.numbers for name in self.signature.inputs]
         arrays = [dtype for dtype, number in zip(inputs, is_number, strict=True) if not number]
-        own, made = self.own_types(arrays, outputs)
-        types = iter(own)
+        array_types, output_types = self.own_types(arrays, outputs)
+        types = iter(array_types)
         filled = [
             (_SINGLE if dtype is None else dtype) if number else next(types)
             for dtype, number in zip(inputs, is_number, strict=True)
         ]
-        return filled, made
+        return filled, output_types
 
     def own_types(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Infer the dtypes of the inputs that are no numbers, and of the output."""

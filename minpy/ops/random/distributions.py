@@ -1,4 +1,4 @@
-"""Random numbers from distributions: what draws them, by name. Operators are made of it in `samplers`."""
+"""Functions that draw random numbers, by the names of distributions. `samplers` makes operators of them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _generalized_negative_binomial(mu: Any, alpha: Any, shape: Any, dtype: Any) 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A distribution: what namespaces make their functions and operators of.
+    """A distribution, of which namespaces make their functions and operators.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ def _by_dispersion(x: Any, mu: Any, alpha: Any) -> Any:
     return k * k * change + (x - mu) / (alpha * (1 + mu * alpha))
 
 
-def _placed(sample: Any, parameter: Any, lead: int, vectors: int) -> Any:
+def _aligned_parameter(sample: Any, parameter: Any, lead: int, vectors: int) -> Any:
     """Return a parameter with axes of length 1 for those that only the sample has."""
     shape = np.shape(parameter)
     further = np.ndim(sample) - lead - vectors
@@ -120,15 +120,15 @@ def _define(
     names = list(derivatives)
     vectors = 1 if name == "dirichlet" else 0
 
-    def raised(sample: Any, parameters: Sequence[Any]) -> tuple[Any, ...]:
+    def aligned(sample: Any, parameters: Sequence[Any]) -> tuple[Any, ...]:
         lead = np.ndim(parameters[0]) - vectors
-        return (sample, *(_placed(sample, parameter, lead, vectors) for parameter in parameters))
+        return (sample, *(_aligned_parameter(sample, parameter, lead, vectors) for parameter in parameters))
 
     def forward(sample: Any, *parameters: Any, is_log: bool = False) -> Any:
         _check(title, names, sample, parameters, vectors, counts)
         dtype = np.result_type(*(array for array in (sample, *parameters) if array.dtype.kind == "f"))
         wide = [array.astype(np.promote_types(dtype, np.float32), copy=False) for array in (sample, *parameters)]
-        log_density = logarithm(*raised(wide[0], wide[1:]))
+        log_density = logarithm(*aligned(wide[0], wide[1:]))
         return (log_density if is_log else np.exp(log_density)).astype(dtype, copy=False)
 
     counts = derivatives["sample"] is None
@@ -153,50 +153,50 @@ def _define(
         gradient=" The gradient of `sample` is zero: it holds counts." if counts else "",
         needs="" if name in ("uniform", "normal", "exponential") else _NEEDS_SCIPY,
     )
-    made: Operator = operator(forward, name=f"_{title}", aliases=(title,))
+    op: Operator = operator(forward, name=f"_{title}", aliases=(title,))
     for position, derivative in enumerate(derivatives.values()):
         if derivative is None:
-            made.def_grad_zero(position)
+            op.def_grad_zero(position)
         else:
             make = _parameter_rule if position else _rule
-            made.def_grad(make(derivative, raised, vectors), position)
+            op.def_grad(make(derivative, aligned, vectors), position)
 
-    @made.def_infer_shape
+    @op.def_infer_shape
     def shapes(inputs: Shapes, outputs: Shapes, **_: Any) -> tuple[Shapes, Shapes]:
         return _density_shapes(inputs, outputs, vectors)
 
-    made.def_infer_type(_density_dtypes if counts else promoted)
-    DENSITIES[name] = made
+    op.def_infer_type(_density_dtypes if counts else promoted)
+    DENSITIES[name] = op
 
 
-def _rule(derivative: Callable[..., Any], raised: Callable[..., Any], vectors: int) -> Callable[..., Any]:
+def _rule(derivative: Callable[..., Any], aligned: Callable[..., Any], vectors: int) -> Callable[..., Any]:
     """Return the gradient rule of an argument by which the logarithm has a derivative."""
 
     def rule(ans: Any, sample: Any, *parameters: Any, is_log: bool) -> Any:
         def gradient(g: Any) -> Any:
-            values = raised(sample, parameters)
+            values = aligned(sample, parameters)
             density, g = (np.expand_dims(value, -1) if vectors else value for value in (ans, g))
             if is_log:
                 return g * derivative(*values)
             # Where a density is 0, the derivative of its logarithm may be infinite: it is taken somewhere else.
-            none = density == 0
-            part = derivative(*(np.where(none, 0.5, value) for value in values))
-            return g * np.where(none, 0, density * part)
+            is_zero = density == 0
+            part = derivative(*(np.where(is_zero, 0.5, value) for value in values))
+            return g * np.where(is_zero, 0, density * part)
 
         return gradient
 
     return rule
 
 
-def _parameter_rule(derivative: Callable[..., Any], raised: Callable[..., Any], vectors: int) -> Callable[..., Any]:
+def _parameter_rule(derivative: Callable[..., Any], aligned: Callable[..., Any], vectors: int) -> Callable[..., Any]:
     """Return the same for a parameter: what its samples give is added up."""
-    of_samples = _rule(derivative, raised, vectors)
+    sample_rule = _rule(derivative, aligned, vectors)
 
     def rule(ans: Any, sample: Any, *parameters: Any, is_log: bool) -> Any:
         shape = np.shape(parameters[0])
         lead = len(shape) - vectors
         further = tuple(range(lead, np.ndim(sample) - vectors))
-        gradient = of_samples(ans, sample, *parameters, is_log=is_log)
+        gradient = sample_rule(ans, sample, *parameters, is_log=is_log)
         return lambda g: np.reshape(sum_over(gradient(g), axis=further), shape)
 
     return rule

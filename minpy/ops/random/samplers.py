@@ -120,9 +120,9 @@ def _define(
 ) -> Operator:
     vars(forward)["__signature__"] = inspect.Signature(parameters)
     forward.__doc__ = doc
-    made: Operator = operator(forward, name=name, aliases=aliases, random=True)
-    made.may_alias = False
-    return made.def_grad_zero()
+    op: Operator = operator(forward, name=name, aliases=aliases, random=True)
+    op.may_alias = False
+    return op.def_grad_zero()
 
 
 def _numbers(defaults: dict[str, float]) -> list[inspect.Parameter]:
@@ -149,10 +149,10 @@ def _random(name: str) -> Operator:
 
     aliases = (f"random_{name}", *_ALIASES.get(name, ()))
     doc = _RANDOM_DOC.format(name=name, parameters=", ".join(defaults))
-    made = _define(forward, f"_random_{name}", aliases, [*_numbers(defaults), _SHAPE, _CTX, _DTYPE], doc)
-    made.def_infer_shape(shape_of_attribute)
-    made.def_infer_type(_dtype_or("float32"))
-    return made
+    op = _define(forward, f"_random_{name}", aliases, [*_numbers(defaults), _SHAPE, _CTX, _DTYPE], doc)
+    op.def_infer_shape(shape_of_attribute)
+    op.def_infer_type(_dtype_or("float32"))
+    return op
 
 
 def _random_like(name: str) -> Operator:
@@ -164,9 +164,9 @@ def _random_like(name: str) -> Operator:
 
     doc = _LIKE_DOC.format(name=name, parameters=", ".join(defaults))
     parameters = [inspect.Parameter("data", _INPUT), *_numbers(defaults)]
-    made = _define(forward, f"_random_{name}_like", (), parameters, doc)
-    made.def_infer_shape(same_shape)
-    return made
+    op = _define(forward, f"_random_{name}_like", (), parameters, doc)
+    op.def_infer_shape(same_shape)
+    return op
 
 
 def _sample(name: str) -> Operator:
@@ -186,15 +186,15 @@ def _sample(name: str) -> Operator:
     arguments = ", ".join(["nd.array([0.5, 1])"] * len(names))
     doc = _SAMPLE_DOC.format(name=name, parameters=", ".join(names), arguments=arguments)
     inputs = [inspect.Parameter(key, _INPUT) for key in names]
-    made = _define(forward, f"_sample_{name}", (f"sample_{name}",), [*inputs, _SHAPE, _DTYPE], doc)
-    made.def_infer_shape(shapes)
-    made.def_infer_type(_dtype_or("float32"))
-    return made
+    op = _define(forward, f"_sample_{name}", (f"sample_{name}",), [*inputs, _SHAPE, _DTYPE], doc)
+    op.def_infer_shape(shapes)
+    op.def_infer_type(_dtype_or("float32"))
+    return op
 
 
 # By MXNet's names.
 SAMPLERS: dict[str, Operator] = {
-    made.__name__: made for name in DISTRIBUTIONS for made in (_random(name), _random_like(name), _sample(name))
+    op.__name__: op for name in DISTRIBUTIONS for op in (_random(name), _random_like(name), _sample(name))
 }
 
 
@@ -232,6 +232,6 @@ def randint(
 
 randint.def_infer_type(_dtype_or("int32"))
 
-for _made in (*SAMPLERS.values(), randint):
-    if not _made.signature.inputs:
-        _made.completed = partial(fill_in, _made)
+for _operator in (*SAMPLERS.values(), randint):
+    if not _operator.signature.inputs:
+        _operator.completed = partial(fill_in, _operator)

@@ -105,8 +105,8 @@ def _multinomial_gradient(ans: Any, data: Any, *, get_prob: bool) -> Any:
 
 @shuffle.def_grad()
 def _shuffle_gradient(ans: Any, data: Any) -> Any:
-    back = np.argsort(raw_of(ans[1]))
-    return lambda g: g[0][back]
+    inverse = np.argsort(raw_of(ans[1]))
+    return lambda g: g[0][inverse]
 
 
 @shuffle.def_infer_shape

@@ -19,7 +19,7 @@ __all__ = ["unique_zipfian"]
 
 @operator(name="_sample_unique_zipfian", outputs=("output0", "output1"), random=True, zero="all")
 def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> Any:
-    """Return rows of different classes from an approximately Zipfian distribution, and how often was drawn for each.
+    """Return rows of different classes from an approximately Zipfian distribution, and how many draws each row took.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> A
         drawn = np.empty(0, np.int64)
         distinct, first = drawn, drawn
         while len(distinct) < count:
-            more = np.expm1(generator().uniform(0, math.log(range_max + 1), max(2 * count, len(drawn), 16)))
-            drawn = np.append(drawn, np.minimum(more.astype(np.int64), range_max - 1))
+            draws = np.expm1(generator().uniform(0, math.log(range_max + 1), max(2 * count, len(drawn), 16)))
+            drawn = np.append(drawn, np.minimum(draws.astype(np.int64), range_max - 1))
             distinct, first = np.unique(drawn, return_index=True)
-        kept = np.argsort(first)[:count]
-        samples[row] = distinct[kept]
-        trials[row] = first[kept[-1]] + 1 if count else 0
+        draw_order = np.argsort(first)[:count]
+        samples[row] = distinct[draw_order]
+        trials[row] = first[draw_order[-1]] + 1 if count else 0
     return samples, trials
 
 

@@ -29,11 +29,11 @@ __all__ = [
 def _binary(
     ufunc: np.ufunc, name: str, formula: str, example: tuple[str, str, str], notes: str = "", **options: Any
 ) -> Operator:
-    """Define `broadcast_X`; what it returns is a formula, or a sentence that ends with a full stop."""
+    """Define `broadcast_X`; `formula` says what it returns, perhaps as a sentence that ends with a full stop."""
     sentence = f"Return {formula}" if formula.endswith(".") else f"Return {formula}, elementwise with broadcasting."
     doc = binary_doc(f"broadcast_{name}", sentence, *example, notes)
-    made: Operator = operator(ufunc, name=f"broadcast_{name}", doc=doc, **options)
-    return made
+    op: Operator = operator(ufunc, name=f"broadcast_{name}", doc=doc, **options)
+    return op
 
 
 _MATRIX = "[[1, 2], [3, 4]]"

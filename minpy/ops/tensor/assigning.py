@@ -70,9 +70,13 @@ def _slice_assign_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, begin: Any, end:
 
 @slice_assign.def_infer_shape
 def _slice_assign_shapes(inputs: Any, outputs: Any, *, begin: Any, end: Any, step: Any) -> Any:
-    whole = merge_shapes(inputs[0], outputs[0])
-    part = inputs[1] if whole is None else merge_shapes(inputs[1], slice_shape(whole, begin=begin, end=end, step=step))
-    return [whole, part], [whole]
+    data_shape = merge_shapes(inputs[0], outputs[0])
+    part = (
+        inputs[1]
+        if data_shape is None
+        else merge_shapes(inputs[1], slice_shape(data_shape, begin=begin, end=end, step=step))
+    )
+    return [data_shape, part], [data_shape]
 
 
 @operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",), shapes=same_shape, dtypes=dtype_of(0))
@@ -137,11 +141,11 @@ def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, sha
     >>> nd._internal._scatter_set_nd(x, nd.array([7, 8]), positions, shape=(3,)).asnumpy()
     array([8., 2., 7.], dtype=float32)
     """
-    key = _places(lhs, rhs, indices, shape)
+    key = _key_of_positions(lhs, rhs, indices, shape)
     return assign.definition(lhs, rhs.astype(lhs.dtype, copy=False), key=key)
 
 
-def _places(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
+def _key_of_positions(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.shape(lhs) != shape:
         raise ShapeError(f"_scatter_set_nd: lhs has shape {np.shape(lhs)}; expected {shape}, which is `shape`.")
@@ -156,28 +160,28 @@ def _places(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
 
 @scatter_set_nd.def_grad(argnum=0)
 def _scatter_set_lhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, shape: Any) -> Any:
-    key = _places(lhs, rhs, indices, shape)
+    key = _key_of_positions(lhs, rhs, indices, shape)
     return lambda g: assign(g, np.zeros((), g.dtype), key=key)
 
 
 @scatter_set_nd.def_grad(argnum=1)
 def _scatter_set_rhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, shape: Any) -> Any:
-    key = _places(lhs, rhs, indices, shape)
+    key = _key_of_positions(lhs, rhs, indices, shape)
     # Of values for one position only the last is seen.
     numbers = np.arange(int(np.prod(np.shape(indices)[1:]))).reshape(np.shape(indices)[1:])
-    owner = np.zeros(np.shape(lhs)[: np.shape(indices)[0]], numbers.dtype)
-    owner[key] = numbers
-    seen = (owner[key] == numbers).reshape(np.shape(numbers) + (1,) * (np.ndim(rhs) - np.ndim(numbers)))
-    return lambda g: index(g, key=key) * seen
+    last_writer = np.zeros(np.shape(lhs)[: np.shape(indices)[0]], numbers.dtype)
+    last_writer[key] = numbers
+    is_seen = (last_writer[key] == numbers).reshape(np.shape(numbers) + (1,) * (np.ndim(rhs) - np.ndim(numbers)))
+    return lambda g: index(g, key=key) * is_seen
 
 
 @scatter_set_nd.def_infer_shape
 def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
-    whole = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
+    data_shape = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
     rhs, indices = inputs[1:]
-    if indices is not None and whole is not None and indices[0] > 0:
-        rhs = merge_shapes(rhs, (*indices[1:], *whole[indices[0] :]))
-    return [whole, rhs, indices], [whole]
+    if indices is not None and data_shape is not None and indices[0] > 0:
+        rhs = merge_shapes(rhs, (*indices[1:], *data_shape[indices[0] :]))
+    return [data_shape, rhs, indices], [data_shape]
 
 
 @operator(name="fill_element_0index", zero=(2,), dtypes=with_followers)
@@ -208,27 +212,27 @@ def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np
             f"fill_element_0index: lhs has shape {lhs.shape}, mhs {mhs.shape}, rhs {rhs.shape}; expected (rows, "
             "columns), (rows,) and (rows,)."
         )
-    return np.where(_chosen(lhs, rhs), np.expand_dims(mhs, 1), lhs).astype(lhs.dtype, copy=False)
+    return np.where(_is_replaced(lhs, rhs), np.expand_dims(mhs, 1), lhs).astype(lhs.dtype, copy=False)
 
 
-def _chosen(lhs: Any, rhs: Any) -> Any:
+def _is_replaced(lhs: Any, rhs: Any) -> Any:
     """Return which elements of a matrix are replaced."""
     return np.equal(np.arange(np.shape(lhs)[1]), np.expand_dims(truncated(rhs), 1))
 
 
-fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_chosen(lhs, raw_of(rhs)), argnum=0)
+fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_is_replaced(lhs, raw_of(rhs)), argnum=0)
 fill_element_0index.def_grad(
-    lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _chosen(lhs, raw_of(rhs)), axis=1), argnum=1
+    lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _is_replaced(lhs, raw_of(rhs)), axis=1), argnum=1
 )
 
 
 @fill_element_0index.def_infer_shape
 def _fill_shapes(inputs: Any, outputs: Any) -> Any:
-    [whole], _ = same_shape([merge_shapes(inputs[0], outputs[0])], [])
+    [data_shape], _ = same_shape([merge_shapes(inputs[0], outputs[0])], [])
     vector = merge_shapes(inputs[1], inputs[2])
-    if whole is not None:
-        vector = merge_shapes(vector, whole[:1])
-    return [whole, vector, vector], [whole]
+    if data_shape is not None:
+        vector = merge_shapes(vector, data_shape[:1])
+    return [data_shape, vector, vector], [data_shape]
 
 
 for _operator in (slice_assign, slice_assign_scalar, scatter_set_nd, fill_element_0index):

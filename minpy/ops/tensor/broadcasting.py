@@ -21,8 +21,8 @@ __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to"]
 def _require_repeatable(name: str, shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     if len(target) != len(shape):
         raise ShapeError(f"{name}: data {shape} and the target {target} must have the same number of axes.")
-    for axis, (length, wanted) in enumerate(zip(shape, target, strict=True)):
-        if length not in (1, wanted, UNKNOWN) and wanted != UNKNOWN:
+    for axis, (length, new_length) in enumerate(zip(shape, target, strict=True)):
+        if length not in (1, new_length, UNKNOWN) and new_length != UNKNOWN:
             raise ShapeError(
                 f"{name}: cannot broadcast data {shape} to {target}: axis {axis} has length {length}, not 1."
             )
@@ -100,8 +100,8 @@ def broadcast_axis(
             f"broadcast_axis: {len(axes)} axes {axes} and {len(sizes)} sizes {sizes}; give one size an axis."
         )
     _require_single("broadcast_axis", data.shape, axes)
-    wanted = dict(zip(axes, sizes, strict=True))
-    return _repeated("broadcast_axis", data, tuple(wanted.get(a, n) for a, n in enumerate(data.shape)))
+    new_lengths = dict(zip(axes, sizes, strict=True))
+    return _repeated("broadcast_axis", data, tuple(new_lengths.get(a, n) for a, n in enumerate(data.shape)))
 
 
 @broadcast_axis.def_infer_shape
@@ -110,8 +110,8 @@ def _broadcast_axis_shape(data: Any, *, axis: Any = (), size: Any = (), **_: Any
     sizes = (size,) if isinstance(size, int) else tuple(size)
     axes = several_axes("broadcast_axis", axis, len(data))
     _require_single("broadcast_axis", data, axes)
-    wanted = dict(zip(axes, sizes, strict=False))
-    return tuple(wanted.get(position, length) for position, length in enumerate(data))
+    new_lengths = dict(zip(axes, sizes, strict=False))
+    return tuple(new_lengths.get(position, length) for position, length in enumerate(data))
 
 
 @operator(name="broadcast_like", zero=(1,), dtypes=dtype_of(0), grad=lambda ans, lhs, rhs: lambda g: g)
@@ -148,8 +148,8 @@ def broadcast_like(
     right = several_axes("broadcast_like", rhs_axes if rhs_axes is not None else (), rhs.ndim)
     if len(left) != len(right):
         raise ShapeError(f"broadcast_like: lhs_axes {lhs_axes} and rhs_axes {rhs_axes} must be equally many.")
-    wanted = {a: rhs.shape[b] for a, b in zip(left, right, strict=True)}
-    return _repeated("broadcast_like", lhs, tuple(wanted.get(a, n) for a, n in enumerate(lhs.shape)))
+    new_lengths = {a: rhs.shape[b] for a, b in zip(left, right, strict=True)}
+    return _repeated("broadcast_like", lhs, tuple(new_lengths.get(a, n) for a, n in enumerate(lhs.shape)))
 
 
 @broadcast_like.def_infer_shape

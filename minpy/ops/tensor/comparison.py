@@ -60,11 +60,11 @@ def _relation(ufunc: np.ufunc, name: str, condition: str, result: str, example: 
         return ufunc(lhs, rhs).astype(dtype)
 
     doc = binary_doc(name, f"Return 1 where {condition}, else 0.", *example, result, "Its gradient is zero.")
-    made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
-    made.may_alias, made.elementwise = False, True
-    made.def_infer_shape(broadcasting)
-    made.def_infer_type(promoted)
-    return made.def_grad_zero()
+    op: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
+    op.may_alias, op.elementwise = False, True
+    op.def_infer_shape(broadcasting)
+    op.def_infer_type(promoted)
+    return op.def_grad_zero()
 
 
 equal = _relation(np.equal, "equal", "lhs == rhs", "[0., 1., 0.]")

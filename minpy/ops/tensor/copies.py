@@ -95,8 +95,8 @@ def _like(name: str, make: Callable[[Any], np.ndarray], result: str) -> Operator
         return make(data)
 
     forward.__doc__ = _LIKE.format(name=name, result=result)
-    made: Operator = operator(forward, name=f"{name}_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
-    return made
+    op: Operator = operator(forward, name=f"{name}_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
+    return op
 
 
 zeros_like = _like("zeros", np.zeros_like, "[0., 0.]")
@@ -135,11 +135,7 @@ def size_array(data: np.ndarray) -> np.ndarray:
     return np.array([data.size], np.int64)
 
 
-# -- reshaping ---------------------------------------------------------------------------------------------------------
-
-
-# -- inference, and files ---
-
+# -- inference, and files ----------------------------------------------------------------------------------------------
 for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 

@@ -43,7 +43,7 @@ _CTX_DTYPE = """
         Accepted and not used.
     dtype : str
     """
-_MADE = """
+_RESULT = """
     Returns
     -------
     numpy.ndarray
@@ -57,7 +57,7 @@ _MADE = """
     """
 
 # How many numbers of `arange` are written at once, if there are many.
-_WIDTH = 1024
+_ROW_LENGTH = 1024
 
 
 def _dtype(name: str, dtype: Any) -> np.dtype:
@@ -68,7 +68,7 @@ def _dtype(name: str, dtype: Any) -> np.dtype:
 
 
 def shape_given(shape: Any) -> PartialShape:
-    """Return what an attribute `shape` says: 0 is a length that is not known, and no length at all says nothing.
+    """Return the shape that an attribute `shape` states: 0 is an unknown length, and () states nothing.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def shape_given(shape: Any) -> PartialShape:
     return tuple(int(length) if length > 0 else UNKNOWN for length in lengths) or None
 
 
-def fill_in(made: Operator, attributes: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+def fill_in(op: Operator, attributes: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
     """Return the attributes with which an operator without inputs makes an array of the shape that was inferred.
 
     Parameters
     ----------
-    made : Operator
+    op : Operator
     attributes : mapping
         As in the graph: `shape` may have zeros, and `_arange` may leave its end to `infer_range`.
     shape : tuple of int
@@ -96,7 +96,7 @@ def fill_in(made: Operator, attributes: Mapping[str, Any], shape: tuple[int, ...
     >>> arange(**fill_in(arange, {'start': 1, 'infer_range': True}, (3,)))
     array([1., 2., 3.], dtype=float32)
     """
-    if "shape" in made.signature.attributes:
+    if "shape" in op.signature.attributes:
         return {**attributes, "shape": shape}
     if attributes.get("infer_range") and attributes.get("stop") is None:
         count = -(-shape[0] // attributes.get("repeat", 1))
@@ -112,7 +112,7 @@ def shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any, **_: Any)
 
 
 @operator(name="_zeros")
-@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
+@documented(ctx_dtype=_CTX_DTYPE, result=_RESULT)
 def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return zeros.
 
@@ -121,7 +121,7 @@ def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32")
     shape : tuple of int
     {ctx_dtype}
 
-    {made}
+    {result}
     >>> nd._zeros(shape=(2,), dtype='int32')
     array([0, 0], dtype=int32)
     """
@@ -129,7 +129,7 @@ def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32")
 
 
 @operator(name="_ones")
-@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
+@documented(ctx_dtype=_CTX_DTYPE, result=_RESULT)
 def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return ones.
 
@@ -138,7 +138,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") 
     shape : tuple of int
     {ctx_dtype}
 
-    {made}
+    {result}
     >>> nd._ones(shape=(2,))
     array([1., 1.], dtype=float32)
     """
@@ -146,7 +146,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") 
 
 
 @operator(name="_full")
-@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
+@documented(ctx_dtype=_CTX_DTYPE, result=_RESULT)
 def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", value: float) -> np.ndarray:
     """Return an array filled with a number.
 
@@ -157,15 +157,15 @@ def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", 
     {ctx_dtype}
         Integers take the integer part of the number.
 
-    {made}
+    {result}
     >>> nd._full(shape=(2,), value=2.5)
     array([2.5, 2.5], dtype=float32)
     """
     return np.full(shape, np.asarray(value).astype(_dtype("_full", dtype)))
 
 
-@operator(name="_zeros_without_dtype", dtypes=lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))
-@documented(made=_MADE)
+@operator(name="_zeros_without_dtype", dtypes=lambda inputs, outputs, *, dtype: (inputs, [_dtype_of_number(dtype)]))
+@documented(result=_RESULT)
 def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: Any = -1) -> np.ndarray:
     """Return zeros whose dtype inference may find.
 
@@ -178,14 +178,14 @@ def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", 
         A name, or MXNet's number: 0 is float32, 1 float64, 2 float16, 3 uint8, 4 int32, 5 int8, 6 int64, 7 bool; with
         -1 it is what inference finds, and float32 in a call.
 
-    {made}
+    {result}
     >>> nd._zeros_without_dtype(shape=(2,), dtype=4)
     array([0, 0], dtype=int32)
     """
-    return np.zeros(shape or (), _numbered(dtype) or np.float32)
+    return np.zeros(shape or (), _dtype_of_number(dtype) or np.float32)
 
 
-def _numbered(dtype: Any) -> np.dtype | None:
+def _dtype_of_number(dtype: Any) -> np.dtype | None:
     """Return the dtype of MXNet's number or a name; None for -1."""
     if not isinstance(dtype, int):
         return _dtype("_zeros_without_dtype", dtype)
@@ -205,8 +205,8 @@ def evenly_spaced(start: float, stop: float, step: float, repeat: int, dtype: np
     count = math.ceil((stop - start) / step) if step else 0
     if dtype.char == "f" and count >= LARGE and _is_exact(start, step, count):
         # NumPy writes one number after the other; sums of a column and a row are written many at once.
-        row = np.arange(_WIDTH, dtype=dtype) * dtype.type(step)
-        column = np.arange(start, start + count * step, _WIDTH * step).astype(dtype)
+        row = np.arange(_ROW_LENGTH, dtype=dtype) * dtype.type(step)
+        column = np.arange(start, start + count * step, _ROW_LENGTH * step).astype(dtype)
         numbers = np.add.outer(column, row).reshape(-1)[:count]
         return np.repeat(numbers, repeat) if repeat != 1 else numbers
     numbers = np.arange(start, stop, step)
@@ -218,7 +218,9 @@ def evenly_spaced(start: float, stop: float, step: float, repeat: int, dtype: np
 
 def _is_exact(start: float, step: float, count: int) -> bool:
     """Tell whether all numbers are whole ones that float32 holds exactly."""
-    return start == int(start) and step == int(step) and max(abs(start), abs(start + step * (count + _WIDTH))) < 2**24
+    return (
+        start == int(start) and step == int(step) and max(abs(start), abs(start + step * (count + _ROW_LENGTH))) < 2**24
+    )
 
 
 @operator(name="_arange")
@@ -271,7 +273,7 @@ def arange(
 
 
 @operator(name="_linspace", shapes=lambda inputs, outputs, *, num: (inputs, [(num,)]))
-@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
+@documented(ctx_dtype=_CTX_DTYPE, result=_RESULT)
 def linspace(
     *, start: float, stop: float, num: int, endpoint: bool = True, ctx: str = "", dtype: str = "float32"
 ) -> np.ndarray:
@@ -285,7 +287,7 @@ def linspace(
         Whether `stop` is the last of them.
     {ctx_dtype}
 
-    {made}
+    {result}
     >>> nd._linspace(start=0, stop=1, num=3)
     array([0. , 0.5, 1. ], dtype=float32)
     """
@@ -293,7 +295,7 @@ def linspace(
 
 
 @operator(name="_eye", shapes=lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
-@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
+@documented(ctx_dtype=_CTX_DTYPE, result=_RESULT)
 def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
 
@@ -305,7 +307,7 @@ def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32"
         Which diagonal: 0 is the main one, positive ones lie above it.
     {ctx_dtype}
 
-    {made}
+    {result}
     >>> nd._eye(N=2, M=3, k=1)
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
@@ -324,10 +326,10 @@ def _arange_shapes(
     return inputs, [(max(math.ceil((stop - start) / step), 0) * repeat,)]
 
 
-for _made in (zeros, ones, full, zeros_without_dtype):
-    _made.def_infer_shape(shape_of_attribute)
-for _made in (zeros, ones, full, arange, linspace, eye):
-    _made.def_infer_type(dtype_attribute("float32"))
+for _operator in (zeros, ones, full, zeros_without_dtype):
+    _operator.def_infer_shape(shape_of_attribute)
+for _operator in (zeros, ones, full, arange, linspace, eye):
+    _operator.def_infer_type(dtype_attribute("float32"))
 
-for _made in (zeros, ones, full, zeros_without_dtype, arange, linspace, eye):
-    _made.completed = partial(fill_in, _made)
+for _operator in (zeros, ones, full, zeros_without_dtype, arange, linspace, eye):
+    _operator.completed = partial(fill_in, _operator)

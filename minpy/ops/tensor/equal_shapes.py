@@ -76,23 +76,23 @@ def _define(broadcasting: Operator, name: str, aliases: tuple[str, ...], result:
         return compute(lhs, rhs)
 
     forward.__doc__ = _DOC.format(name=name, broadcasting=broadcasting.__name__, result=result)
-    made: Operator = operator(forward, name=name, aliases=aliases)
-    made.may_alias = False
-    made.keeps_dtype = True
-    made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
-    made.def_infer_shape(same_shape)
-    made.def_infer_type(computed(made))
+    op: Operator = operator(forward, name=name, aliases=aliases)
+    op.may_alias = False
+    op.keeps_dtype = True
+    op.into, op.elementwise = broadcasting.into, broadcasting.elementwise
+    op.def_infer_shape(same_shape)
+    op.def_infer_type(computed(op))
     if broadcasting.all_zero:
-        return made.def_grad_zero()
+        return op.def_grad_zero()
     for argnum, rule in enumerate(broadcasting.rules):
-        made.def_grad(rule, argnum)
-    return made
+        op.def_grad(rule, argnum)
+    return op
 
 
 # By MXNet's names.
 ELEMENTWISE_OPERATORS: dict[str, Operator] = {
-    made.__name__: made
-    for made in (
+    op.__name__: op
+    for op in (
         _define(add, "elemwise_add", ("_plus", "_Plus", "_add", "_grad_add"), "9., 6., 4."),
         _define(subtract, "elemwise_sub", ("_minus", "_Minus", "_sub"), " 3.,  0., -4."),
         _define(multiply, "elemwise_mul", ("_mul", "_Mul"), "18.,  9.,  0."),

@@ -9,7 +9,6 @@ import numpy as np
 
 from minpy.core.base_operator import Shapes
 from minpy.core.errors import ShapeError
-from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rule_parts import with_axes
 from minpy.ops.registry import operator
@@ -99,6 +98,3 @@ def _unraveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[S
     axes = len(_lengths("unravel_index", shape))
     data = merge_shapes(inputs[0], None if outputs[0] is None else outputs[0][1:])
     return [data], [None if data is None else (axes, *data)]
-
-
-_made: Operator

@@ -76,8 +76,8 @@ def unindex(data: np.ndarray, *, key: Any, shape: tuple[int, ...]) -> np.ndarray
 
 @unindex.def_kernel
 def _unindex_kernel(data: Any, *, key: Any, shape: tuple[int, ...]) -> Any:
-    counted = type(key) is tuple and all(type(part) is np.ndarray and part.dtype.kind in "iu" for part in key)
-    if not counted or data.dtype.kind not in "fc" or 0 in shape:
+    is_integer_key = type(key) is tuple and all(type(part) is np.ndarray and part.dtype.kind in "iu" for part in key)
+    if not is_integer_key or data.dtype.kind not in "fc" or 0 in shape:
         return unindex.definition(data, key=key, shape=shape)
     positions = np.broadcast_arrays(*key)
     lengths = shape[: len(key)]
@@ -158,14 +158,14 @@ def in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarr
     return np.mod(indices, length)
 
 
-_OF_PICK = (
+_PICK_TEXTS = (
     "pick: index",
     "0 <= index < {}, with mode='raise'; in a cross-entropy these are labels, numbers of classes.",
 )
 
 
 def checked_positions(
-    index: np.ndarray, length: int, subject: str = _OF_PICK[0], expected: str = _OF_PICK[1]
+    index: np.ndarray, length: int, subject: str = _PICK_TEXTS[0], expected: str = _PICK_TEXTS[1]
 ) -> np.ndarray:
     """Return indices of any dtype as integers, fractions cut off; a negative one, too, is an error."""
     positions = truncated(index)

@@ -133,8 +133,8 @@ def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.n
 
 def stack_gradient(ans: Any, *data: Any, axis: int) -> Any:
     """Return the function from the gradient of a stack to those of the arrays in it."""
-    before = (slice(None),) * (axis % (np.ndim(data[0]) + 1))
-    return lambda g: tuple(g[(*before, position)] for position in range(len(data)))
+    leading = (slice(None),) * (axis % (np.ndim(data[0]) + 1))
+    return lambda g: tuple(g[(*leading, position)] for position in range(len(data)))
 
 
 stack.def_multiple_grad(stack_gradient)

@@ -20,8 +20,8 @@ __all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu
 
 def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str = "", name: str = "") -> Operator:
     name = name or ufunc.__name__
-    made: Operator = operator(ufunc, name=name, doc=unary_doc(name, sentence, example, result, notes))
-    return made
+    op: Operator = operator(ufunc, name=name, doc=unary_doc(name, sentence, example, result, notes))
+    return op
 
 
 def unary(forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = "") -> Any:
@@ -160,7 +160,7 @@ sigmoid.def_grad(lambda ans, data: lambda g: g * (ans - ans * ans))
 
 @sigmoid.def_kernel
 def _sigmoid_kernel(data: Any) -> Any:
-    with np.errstate(over="ignore"):  # exp(-data) may be inf: its reciprocal is the right answer, 0
+    with np.errstate(over="ignore"):  # exp(-data) may be inf: its reciprocal is right, 0
         if type(data) is not np.ndarray or data.size < LARGE or data.dtype.kind != "f":
             return np.reciprocal(np.exp(-data) + 1)
         result = np.negative(data)

@@ -1,4 +1,4 @@
-"""What training in mixed precision asks of many arrays at once: a common dtype, whether all is finite, their norms."""
+"""What training in mixed precision needs of many arrays at once: a common dtype, checks for infinities, norms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _require_count(name: str, arrays: Sequence[Any], attribute: str, count: int)
         raise ArgumentError(f"{name}: {attribute} is {count}, but {len(arrays)} array(s) are given.")
 
 
-# What is cast: networks in mixed precision have these two; other data keep their dtype.
+# The dtypes of networks in mixed precision, which are cast; other data keep theirs.
 _CAST = (np.dtype(np.float16), np.dtype(np.float32))
 
 
@@ -86,14 +86,15 @@ def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False
     """
     _require_count("amp_multicast", data, "num_outputs", num_outputs)
     dtypes = [np.dtype(array.dtype) for array in data]
-    dtype = _common(dtypes, cast_narrow)
+    dtype = _common_float(dtypes, cast_narrow)
     results = tuple(
-        array.astype(dtype) if own.kind == "f" else array.copy() for array, own in zip(data, dtypes, strict=True)
+        array.astype(dtype) if array_dtype.kind == "f" else array.copy()
+        for array, array_dtype in zip(data, dtypes, strict=True)
     )
     return results[0] if len(results) == 1 else results
 
 
-def _common(dtypes: Sequence[Any], cast_narrow: bool) -> Any:
+def _common_float(dtypes: Sequence[Any], cast_narrow: bool) -> Any:
     floats = [dtype for dtype in dtypes if dtype is not None and dtype.kind == "f"]
     if not floats:
         return None
@@ -118,12 +119,12 @@ def _multicast_shapes(inputs: Any, outputs: Any) -> Any:
 def _multicast_dtypes(inputs: Any, outputs: Any, *, cast_narrow: bool) -> Any:
     if any(dtype is None for dtype in inputs):
         return inputs, outputs
-    common = _common(inputs, cast_narrow)
+    common = _common_float(inputs, cast_narrow)
     return inputs, [common if dtype.kind == "f" else dtype for dtype in inputs]
 
 
-class _Finite(Operator):
-    """An operator that answers 1 or 0, and can leave a 0 that stands in `out` already."""
+class _FiniteOperator(Operator):
+    """An operator that returns 1 or 0; with `init_output=False` a 0 that is in `out` already stays."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function, builtin=True)
@@ -195,14 +196,14 @@ def _multi_all_finite(*data: np.ndarray, num_arrays: int = 1, init_output: bool 
     _require_count("multi_all_finite", data, "num_arrays", num_arrays)
     for position, array in enumerate(data):
         require_floats("multi_all_finite", array, argument=f"data[{position}]")
-    every = np.stack([np.isfinite(array).all() for array in data])
-    return every.all().reshape(1).astype("float32")
+    all_of_each = np.stack([np.isfinite(array).all() for array in data])
+    return all_of_each.all().reshape(1).astype("float32")
 
 
 _all_finite.__name__ = _all_finite.__qualname__ = "all_finite"
 _multi_all_finite.__name__ = _multi_all_finite.__qualname__ = "multi_all_finite"
-all_finite = _Finite(_all_finite)
-multi_all_finite = _Finite(_multi_all_finite)
+all_finite = _FiniteOperator(_all_finite)
+multi_all_finite = _FiniteOperator(_multi_all_finite)
 
 
 @operator(name="multi_sum_sq", shapes=lambda inputs, outputs, *, num_arrays: (inputs, [(num_arrays,)]), may_alias=False)

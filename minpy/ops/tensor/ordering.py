@@ -20,7 +20,7 @@ from minpy.ops.tensor.indexing import index, put_along
 __all__ = ["argsort", "cumsum", "sort", "topk"]
 
 
-# MXNet numbers the outputs of what returns elements, also where there is only one.
+# MXNet numbers the outputs of operators that return elements, also a single one.
 _TOPK_OUTPUTS: dict[Any, Sequence[str]] = {"value": numbered(1), "both": numbered(2)}
 
 
@@ -37,7 +37,7 @@ def _argsort(data: np.ndarray, axis: int) -> np.ndarray:
     return np.moveaxis(positions_in_order(np.moveaxis(data, axis, -1)), -1, axis)
 
 
-def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
+def _raw_and_axis(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
     """Return (the raw data, flat if `axis` is None; the axis counted from the left)."""
     raw = raw_of(data)
     if axis is None:
@@ -64,20 +64,20 @@ def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> 
     >>> nd.sort(nd.array([3, 1, 2]), is_ascend=False).asnumpy()
     array([3., 2., 1.], dtype=float32)
     """
-    data, axis = _laid_out("sort", data, axis)
+    data, axis = _raw_and_axis("sort", data, axis)
     return np.take_along_axis(data, _order(data, axis, is_ascend), axis)
 
 
 @sort.def_kernel
 def _sort_kernel(data: Any, *, axis: int | None, is_ascend: bool) -> Any:
-    raw, along = _laid_out("sort", data, axis)
+    raw, along = _raw_and_axis("sort", data, axis)
     result = np.sort(raw, axis=along)
     return result if is_ascend else np.flip(result, along).copy()
 
 
 @sort.def_grad()
 def _sort_gradient(ans: Any, data: Any, *, axis: int | None, is_ascend: bool) -> Any:
-    raw, along = _laid_out("sort", data, axis)
+    raw, along = _raw_and_axis("sort", data, axis)
     order = _order(raw, along, is_ascend)
     return lambda g: np.reshape(put_along(g, order, axis=along, length=raw.shape[along]), np.shape(data))
 
@@ -103,7 +103,7 @@ def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, 
     >>> nd.argsort(nd.array([3, 1, 2])).asnumpy()
     array([1., 2., 0.], dtype=float32)
     """
-    data, axis = _laid_out("argsort", data, axis)
+    data, axis = _raw_and_axis("argsort", data, axis)
     return _order(data, axis, is_ascend).astype(dtype)
 
 
@@ -150,8 +150,8 @@ def topk(
     if ret_typ not in ("indices", "value", "both", "mask"):
         raise ArgumentError(f"topk: unknown ret_typ {ret_typ!r}; expected 'indices', 'value', 'both' or 'mask'.")
     shape = data.shape
-    data, axis = _laid_out("topk", data, axis)
-    chosen = _chosen(data, axis, k, is_ascend)
+    data, axis = _raw_and_axis("topk", data, axis)
+    chosen = _top_positions(data, axis, k, is_ascend)
     if ret_typ == "indices":
         return chosen.astype(dtype)
     if ret_typ == "mask":
@@ -162,7 +162,7 @@ def topk(
     return values if ret_typ == "value" else (values, chosen.astype(dtype))
 
 
-def _chosen(data: np.ndarray, axis: int, k: int, ascending: bool) -> np.ndarray:
+def _top_positions(data: np.ndarray, axis: int, k: int, ascending: bool) -> np.ndarray:
     length = data.shape[axis]
     if not 0 <= k <= length:
         raise ArgumentError(f"topk: k is {k}; expected 0 <= k <= {length}, the length of axis {axis}.")
@@ -175,8 +175,8 @@ def _chosen(data: np.ndarray, axis: int, k: int, ascending: bool) -> np.ndarray:
 def _topk_gradient(ans: Any, data: Any, *, axis: int | None, k: int, ret_typ: str, is_ascend: bool) -> Any:
     if ret_typ in ("indices", "mask"):
         return lambda g: np.zeros(np.shape(data))
-    raw, along = _laid_out("topk", data, axis)
-    chosen = _chosen(raw, along, k, is_ascend)
+    raw, along = _raw_and_axis("topk", data, axis)
+    chosen = _top_positions(raw, along, k, is_ascend)
 
     def gradient(g: Any) -> Any:
         part = g[0] if ret_typ == "both" else g

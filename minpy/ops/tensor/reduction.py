@@ -1,6 +1,6 @@
 """Reductions with MXNet's semantics: over everything they have shape (1,), and all keep the dtype.
 
-`numpy.sum` and its kin, which give scalars, are in `numpy_functions`.
+`numpy.sum` and its kin, which give scalars, are in `ops.numpy.recorded_functions`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
 
-# What norms of floating-point numbers are computed in; those of integers in float64.
+# The dtypes in which norms of floating-point numbers are computed; those of other dtypes in float64.
 _WIDE = {"e": np.float32, "f": np.float32}
 
 _DOC = """{sentence}
@@ -112,7 +112,7 @@ def resolve_axes(name: str, axis: Any, shape: tuple[int, ...], exclude: bool = F
 
 
 def _reduced(name: str, data: Any, axis: Any, exclude: bool) -> Any:
-    """Return what NumPy takes as `axis`: None for all of them."""
+    """Return the `axis` argument for NumPy: None for all axes."""
     if axis is None:
         return None
     axes = resolve_axes(name, axis, data.shape, exclude)
@@ -126,7 +126,7 @@ def _shaped(result: Any) -> Any:
     return np.array(result, ndmin=1) if isinstance(result, _scalar) else result.reshape((1,))
 
 
-def _kept(data: Any) -> Any:
+def _accumulator_dtype(data: Any) -> Any:
     """Return the dtype to reduce in, where NumPy would choose a wider one."""
     return data.dtype if data.dtype.kind in "iub" else None
 
@@ -150,7 +150,7 @@ def expand(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _count(data: Any, ans: Any) -> int:
-    """Return how many elements each element of a reduction's answer is made of."""
+    """Return how many elements are reduced to each element of a result."""
     return int(np.size(data) // builtins.max(np.size(ans), 1))
 
 
@@ -201,25 +201,25 @@ def _mean_gradient(ans: Any, data: Any, **over: Any) -> Callable[[Any], Any]:
 )
 def prod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("prod", data, axis, exclude)
-    return _shaped(_multiply(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
+    return _shaped(_multiply(data, axis=axes, dtype=_accumulator_dtype(data), keepdims=keepdims))
 
 
 def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
     """Return, for each element, the product of the other elements along `axes`."""
     shape = np.shape(data)
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
-    order = (*kept, *axes)
+    kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
+    order = (*kept_axes, *axes)
     rows = np.reshape(
-        np.transpose(data, order), [*(shape[axis] for axis in kept), math.prod(shape[axis] for axis in axes)]
+        np.transpose(data, order), [*(shape[axis] for axis in kept_axes), math.prod(shape[axis] for axis in axes)]
     )
-    others = np.reshape(_product_of_others(rows), [shape[axis] for axis in order])
-    return np.transpose(others, np.argsort(order).tolist())
+    products = np.reshape(_product_of_others(rows), [shape[axis] for axis in order])
+    return np.transpose(products, np.argsort(order).tolist())
 
 
 def _product_of_others(rows: Any) -> Any:
-    """Return the products along the last axis, by halves: of the products of the other pairs, and the pair's other.
+    """Return `product_of_others` along the last axis, by halves: the other pairs' product times the other of the pair.
 
-    There is no division, so zeros need no care, and what NumPy's derivatives make of it is right at any order.
+    There is no division, so zeros need no care, and derivatives of any order are right.
     """
     *outer, length = np.shape(rows)
     if length < 2:
@@ -227,10 +227,12 @@ def _product_of_others(rows: Any) -> Any:
     pairs = length // 2
     left, right = rows[..., 0 : 2 * pairs : 2], rows[..., 1 : 2 * pairs : 2]
     products, last = left * right, rows[..., 2 * pairs :]
-    others = _product_of_others(np.concatenate([products, last], axis=-1))
-    beside = others[..., :pairs]
-    beside_pairs = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*outer, 2 * pairs))
-    return np.concatenate([beside_pairs, others[..., pairs:]], axis=-1)
+    halved = _product_of_others(np.concatenate([products, last], axis=-1))
+    partner_products = halved[..., :pairs]
+    pair_products = np.reshape(
+        np.stack([partner_products * right, partner_products * left], axis=-1), (*outer, 2 * pairs)
+    )
+    return np.concatenate([pair_products, halved[..., pairs:]], axis=-1)
 
 
 def raw_product_of_others(data: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -271,8 +273,8 @@ def _nanprod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclud
 
     def gradient(g: Any) -> Any:
         number = data == data
-        others = product_of_others(np.where(number, data, 1), axes)
-        return np.where(number, others * _with_axes(g, data, axis, keepdims, exclude), 0)
+        products = product_of_others(np.where(number, data, 1), axes)
+        return np.where(number, products * _with_axes(g, data, axis, keepdims, exclude), 0)
 
     return gradient
 
@@ -418,9 +420,9 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
 @moments.def_grad()
 def _moments_gradient(ans: Any, data: Any, *, axes: Any, keepdims: bool) -> Callable[[Any], Any]:
     def gradient(g: Any) -> Any:
-        of_mean, of_variance = (_with_axes(part, data, axes, keepdims, False) for part in g)
+        mean_gradient, variance_gradient = (_with_axes(part, data, axes, keepdims, False) for part in g)
         difference = data - _with_axes(ans[0], data, axes, keepdims, False)
-        return (of_mean + of_variance * (difference + difference)) / _count(data, g[0])
+        return (mean_gradient + variance_gradient * (difference + difference)) / _count(data, g[0])
 
     return gradient
 
@@ -488,8 +490,8 @@ def _reduced_shapes(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool, exc
     if data is None:
         return inputs, outputs if axis is not None or keepdims else [(1,)] * len(outputs)
     axes = range(len(data)) if axis is None else resolve_axes("reduction", axis, data, exclude)
-    kept = [1 if number in axes else length for number, length in enumerate(data) if keepdims or number not in axes]
-    return inputs, [tuple(kept) or (1,)] * len(outputs)
+    lengths = [1 if number in axes else length for number, length in enumerate(data) if keepdims or number not in axes]
+    return inputs, [tuple(lengths) or (1,)] * len(outputs)
 
 
 def _shapes_without_exclude(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool) -> Any:

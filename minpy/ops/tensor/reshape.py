@@ -241,8 +241,6 @@ def squeeze(data: np.ndarray, *, axis: int | tuple[int, ...] | None = None) -> n
 
 squeeze.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
-# -- permuting axes ----------------------------------------------------------------------------------------------------
-
 
 @squeeze.def_infer_shape
 def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any) -> Any:

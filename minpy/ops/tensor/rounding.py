@@ -19,8 +19,8 @@ _ZERO = "Its gradient is zero."
 
 
 def _step(ufunc: np.ufunc, name: str, sentence: str, example: str, result: str, **options: Any) -> Operator:
-    made: Operator = operator(ufunc, name=name, doc=unary_doc(name, sentence, example, result, _ZERO), **options)
-    return made.def_grad_zero()
+    op: Operator = operator(ufunc, name=name, doc=unary_doc(name, sentence, example, result, _ZERO), **options)
+    return op.def_grad_zero()
 
 
 sign = _step(np.sign, "sign", "Return -1, 0 or 1: the sign of each element.", "[-3, 0, 2]", "[-1.,  0.,  1.]")

@@ -1,8 +1,8 @@
 """Operators of an array and a number, `_plus_scalar` and its kind: what symbols and their files hold for `x + 2`.
 
-As in MXNet, arrays of integers make the number an integer, unless the call says that it is none: `is_int=False` answers
-in float64. Booleans count as int64 beside an int, as in MXNet, and as float32 beside a float. NDArrays of integers and
-booleans are computed here too, so that `nd` and `sym` agree.
+As in MXNet, arrays of integers make the number an integer, unless the call has `is_int=False`: that gives float64.
+Booleans count as int64 beside an int, as in MXNet, and as float32 beside a float. NDArrays of integers and booleans are
+computed here too, so that `nd` and `sym` agree.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def _cast(scalar: Any, dtype: np.dtype) -> Any:
     return np.asarray(scalar).astype(dtype)
 
 
-def _held(scalar: Any, dtype: np.dtype) -> Any:
-    """Return a number as integers of a dtype hold it, wrapped around: NumPy refuses what they do not hold."""
+def _wrapped_into(scalar: Any, dtype: np.dtype) -> Any:
+    """Return a number wrapped around into the range of an integer dtype: NumPy refuses numbers outside of it."""
     if dtype.kind not in "iu" or np.iinfo(dtype).min <= scalar <= np.iinfo(dtype).max:
         return scalar
     return int(np.asarray(int(scalar)).astype(dtype))
@@ -80,7 +80,7 @@ def _exponent(scalar: Any, dtype: np.dtype) -> Any:
     return np.asarray(int(scalar)) if dtype.kind == "u" and scalar < 0 else _cast(scalar, dtype)
 
 
-def _into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]:
+def _define_into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]:
     def into(out: Any, data: Any, *, scalar: float, is_int: bool) -> None:
         if out.dtype.kind == "f" and data.dtype == out.dtype:
             compute(data, scalar, out=out)
@@ -107,16 +107,16 @@ def _define(
     forward = _forward(compute, cast)
     forward.__kwdefaults__ = {"scalar": 1.0, "is_int": True}
     forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
-    made: Operator = operator(forward, name=name, aliases=(alias,))
-    made.may_alias = False
-    made.elementwise = True
-    made.def_infer_shape(same_shape)
-    made.def_infer_type(_infer_dtypes)
+    op: Operator = operator(forward, name=name, aliases=(alias,))
+    op.may_alias = False
+    op.elementwise = True
+    op.def_infer_shape(same_shape)
+    op.def_infer_type(_infer_dtypes)
     if kernel is not None:
-        made.def_kernel(_forward(kernel, cast))
+        op.def_kernel(_forward(kernel, cast))
     if isinstance(compute, np.ufunc):
-        made.def_into(_into(compute, forward))
-    return made.def_grad_zero() if rule is None else made.def_grad(rule)
+        op.def_into(_define_into(compute, forward))
+    return op.def_grad_zero() if rule is None else op.def_grad(rule)
 
 
 def _forward(compute: Callable[[Any, Any], Any], cast: Callable[[Any, np.dtype], Any]) -> FunctionType:
@@ -142,14 +142,14 @@ def _power(base: Any, exponent: Any) -> Any:
     return np.where(exponent < 0, fraction.astype(whole.dtype), whole)
 
 
-def _raw_power(base: Any, exponent: Any) -> Any:
-    """Compute the same, where no exponent is negative without looking at each."""
+def _power_kernel(base: Any, exponent: Any) -> Any:
+    """Compute the same, without a case for each element if no exponent is negative."""
     if base.dtype.kind in "iu" and exponent.dtype.kind == "i" and np.any(exponent < 0):
         return _power(base, exponent)
     return np.power(base, exponent)
 
 
-def _limited(compute: np.ufunc, data: Any, scalar: Any, low: Any, high: Any) -> Any:
+def _extremum_kernel(compute: np.ufunc, data: Any, scalar: Any, low: Any, high: Any) -> Any:
     """Compute a maximum or a minimum; `clip` takes a quarter of their time."""
     if data.dtype.kind == "f" and data.size >= LARGE and not np.isnan(scalar):
         return np.clip(data, low, high)
@@ -161,7 +161,7 @@ def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], An
     lower = scalar - 1 if scalar else 1
     if data.dtype.kind in "iu":  # as the operator itself computes with them
         slope = _power(data, _exponent(lower, data.dtype))
-        return lambda g: g * (slope * _held(scalar, data.dtype))
+        return lambda g: g * (slope * _wrapped_into(scalar, data.dtype))
     return lambda g: g * (data**lower * scalar)
 
 
@@ -172,49 +172,53 @@ _REMAINDERS = (
     "the remainder of scalar / data, which has the sign of the data",
 )
 _unchanged: Rule = lambda ans, data: lambda g: g
-_product_gradient: Rule = lambda ans, data, *, scalar: lambda g: g * _held(scalar, g.dtype)
-_quotient_gradient: Rule = lambda ans, data, *, scalar: lambda g: g / _held(scalar, g.dtype)
+_product_gradient: Rule = lambda ans, data, *, scalar: lambda g: g * _wrapped_into(scalar, g.dtype)
+_quotient_gradient: Rule = lambda ans, data, *, scalar: lambda g: g / _wrapped_into(scalar, g.dtype)
 _rdiv_gradient: Rule = lambda ans, data: lambda g: -(g * ans / data)
 _rmod_gradient: Rule = lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data))
 _rpower_gradient: Rule = lambda ans, data, *, scalar: lambda g: g * (ans * float(np.log(scalar or 1)))
 _hypot_gradient: Rule = lambda ans, data: lambda g: g * (data / ans)
 
 
-def _turned(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _number_first(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a function of an array and a number with the number on the left."""
     return lambda data, scalar: compute(scalar, data)
 
 
 # By MXNet's names.
 SCALAR_OPERATORS: dict[str, Operator] = {
-    made.__name__: made
-    for made in (
+    op.__name__: op
+    for op in (
         _define("plus", np.add, "data + scalar", "[3., 4., 6.]", _unchanged),
         _define("minus", np.subtract, "data - scalar", "[-1.,  0.,  2.]", _unchanged),
-        _define("rminus", _turned(np.subtract), "scalar - data", "[ 1.,  0., -2.]", lambda ans, data: lambda g: -g),
+        _define(
+            "rminus", _number_first(np.subtract), "scalar - data", "[ 1.,  0., -2.]", lambda ans, data: lambda g: -g
+        ),
         _define("mul", np.multiply, "data * scalar", "[2., 4., 8.]", _product_gradient),
         _define("div", np.true_divide, "data / scalar", "[0.5, 1. , 2. ]", _quotient_gradient),
-        _define("rdiv", _turned(np.true_divide), "scalar / data", "[2. , 1. , 0.5]", _rdiv_gradient),
+        _define("rdiv", _number_first(np.true_divide), "scalar / data", "[2. , 1. , 0.5]", _rdiv_gradient),
         _define("mod", np.remainder, _REMAINDERS[0], "[1., 0., 0.]", _unchanged),
-        _define("rmod", _turned(np.remainder), _REMAINDERS[1], "[0., 0., 2.]", _rmod_gradient),
+        _define("rmod", _number_first(np.remainder), _REMAINDERS[1], "[0., 0., 2.]", _rmod_gradient),
         _define(
-            *("power", _power, "data ** scalar", "[ 1.,  4., 16.]", _power_gradient), cast=_exponent, kernel=_raw_power
+            *("power", _power, "data ** scalar", "[ 1.,  4., 16.]", _power_gradient),
+            cast=_exponent,
+            kernel=_power_kernel,
         ),
         _define(
-            *("rpower", _turned(_power), "scalar ** data", "[ 2.,  4., 16.]", _rpower_gradient),
-            kernel=_turned(_raw_power),
+            *("rpower", _number_first(_power), "scalar ** data", "[ 2.,  4., 16.]", _rpower_gradient),
+            kernel=_number_first(_power_kernel),
         ),
         _define(
             *("maximum", np.maximum, "the larger of data and scalar", "[2., 2., 4.]"),
-            lambda ans, data, *, scalar: lambda g: g * (data >= _held(scalar, data.dtype)),
+            lambda ans, data, *, scalar: lambda g: g * (data >= _wrapped_into(scalar, data.dtype)),
             sentence=_TIE,
-            kernel=lambda data, scalar: _limited(np.maximum, data, scalar, scalar, np.inf),
+            kernel=lambda data, scalar: _extremum_kernel(np.maximum, data, scalar, scalar, np.inf),
         ),
         _define(
             *("minimum", np.minimum, "the smaller of data and scalar", "[1., 2., 2.]"),
-            lambda ans, data, *, scalar: lambda g: g * (data <= _held(scalar, data.dtype)),
+            lambda ans, data, *, scalar: lambda g: g * (data <= _wrapped_into(scalar, data.dtype)),
             sentence=_TIE,
-            kernel=lambda data, scalar: _limited(np.minimum, data, scalar, -np.inf, scalar),
+            kernel=lambda data, scalar: _extremum_kernel(np.minimum, data, scalar, -np.inf, scalar),
         ),
         _define("hypot", np.hypot, "sqrt(data ** 2 + scalar ** 2)", "[2.2361, 2.8284, 4.4721]", _hypot_gradient),
         *(
@@ -240,6 +244,6 @@ SCALAR_OPERATORS: dict[str, Operator] = {
 }
 # What MXNet does to the rows that a sparse array has: of dense arrays, all.
 for _name in ("plus", "minus"):
-    _made = SCALAR_OPERATORS[f"_{_name}_scalar"]
-    OPERATORS[f"_scatter_{_name}_scalar"] = _made
-    _made.saved_aliases = frozenset({f"_scatter_{_name}_scalar"})
+    _operator = SCALAR_OPERATORS[f"_{_name}_scalar"]
+    OPERATORS[f"_scatter_{_name}_scalar"] = _operator
+    _operator.saved_aliases = frozenset({f"_scatter_{_name}_scalar"})

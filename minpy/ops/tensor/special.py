@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 from minpy.ops.tensor.mathematics import unary
 
 # Elements from which on a polynomial is faster than SciPy.
-_MANY = 256
+_MIN_POLYNOMIAL_SIZE = 256
 
 __all__ = ["erf", "erfinv", "gamma", "gammaln", "polygamma"]
 
@@ -37,18 +37,18 @@ def _erf(data: Any) -> Any:
         compute = _scipy_special("erf").erf
     except MissingDependencyError:
         compute = np.vectorize(math.erf, otypes=[np.float64])
-    return _rounded(compute(data), data)
+    return _in_dtype_of(compute(data), data)
 
 
 def _from_scipy(name: str) -> Callable[[Any], Any]:
     def forward(data: Any) -> Any:
-        return _rounded(getattr(_scipy_special(name), name)(data), data)
+        return _in_dtype_of(getattr(_scipy_special(name), name)(data), data)
 
     return forward
 
 
-def _rounded(values: Any, data: Any) -> Any:
-    """Return what SciPy answers in the dtype of floating-point data, of which it has no float16."""
+def _in_dtype_of(values: Any, data: Any) -> Any:
+    """Return SciPy's result in the dtype of floating-point data: SciPy has no float16."""
     return values.astype(data.dtype, copy=False) if data.dtype.kind == "f" else values
 
 
@@ -64,7 +64,9 @@ erf = unary(
 )
 
 
-erf.def_kernel(lambda data: float32_erf(data) if data.dtype.char == "f" and data.size >= _MANY else _erf(data))
+erf.def_kernel(
+    lambda data: float32_erf(data) if data.dtype.char == "f" and data.size >= _MIN_POLYNOMIAL_SIZE else _erf(data)
+)
 
 
 erf.def_grad(lambda ans, data: lambda g: g * (np.exp(-(data * data)) * (2 / math.sqrt(math.pi))))

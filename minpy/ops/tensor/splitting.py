@@ -17,8 +17,8 @@ from minpy.ops.registry import operator
 __all__ = ["split", "split_at", "split_v2"]
 
 
-def _as_it_is(part: Any) -> Any:
-    """Return a part of an array: definitions do not say how it lies in memory, kernels make it dense."""
+def _unchanged(part: Any) -> Any:
+    """Return a part of an array as it is: only kernels make parts contiguous."""
     return part
 
 
@@ -34,7 +34,7 @@ def split(
     num_outputs: int,
     axis: int = 1,
     squeeze_axis: bool = False,
-    _dense: Callable[[Any], Any] = _as_it_is,
+    _dense: Callable[[Any], Any] = _unchanged,
 ) -> Any:
     """Return an array cut into parts of equal length along an axis.
 
@@ -114,7 +114,7 @@ def split_v2(
     indices_or_sections: int | tuple[int, ...],
     axis: int = 0,
     squeeze_axis: bool = False,
-    _dense: Callable[[Any], Any] = _as_it_is,
+    _dense: Callable[[Any], Any] = _unchanged,
 ) -> Any:
     """Return an array cut at given positions, or into parts of equal length, along an axis.
 
@@ -177,7 +177,7 @@ def split_v2_shapes(inputs: Any, outputs: Any, *, indices_or_sections: Any, axis
         return inputs, outputs
     axis = one_axis("split_v2", axis, len(data))
     total = data[axis]
-    if total == UNKNOWN:  # long enough, one may expect: MXNet refuses positions beyond the end
+    if total == UNKNOWN:  # assumed long enough: MXNet refuses positions beyond the end
         ends = list(indices_or_sections)
     else:  # as NumPy cuts: positions beyond the end are the end
         ends = [range(total)[:end].stop for end in indices_or_sections]
@@ -192,8 +192,8 @@ def split_v2_shapes(inputs: Any, outputs: Any, *, indices_or_sections: Any, axis
 # -- as symbol files write it, with positions and a number of parts as separate attributes ---
 
 
-def _cuts(indices: Any, sections: int) -> int | tuple[int, ...]:
-    """Return what `split_v2` takes: the positions of files begin with the first part's, 0."""
+def _cut_positions(indices: Any, sections: int) -> int | tuple[int, ...]:
+    """Return the argument of `split_v2`: the positions in files begin with the first part's, 0."""
     if sections:
         return sections
     indices = (indices,) if isinstance(indices, int) else tuple(indices)
@@ -204,7 +204,9 @@ def _cuts(indices: Any, sections: int) -> int | tuple[int, ...]:
 
 @operator(
     name="_split_v2",
-    outputs=lambda attributes: _part_names(_cuts(attributes.get("indices", ()), attributes.get("sections", 0))),
+    outputs=lambda attributes: _part_names(
+        _cut_positions(attributes.get("indices", ()), attributes.get("sections", 0))
+    ),
     grad=_split_v2_gradient,
 )
 def split_at(
@@ -235,20 +237,22 @@ def split_at(
     >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
     [[1.0], [2.0], [3.0, 4.0]]
     """
-    cuts = _cuts(indices, sections)
+    cuts = _cut_positions(indices, sections)
     return split_v2.definition(data, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
 
 
 @split_at.def_kernel
 def _split_at_kernel(data: Any, *, indices: Any, axis: int, squeeze_axis: bool, sections: int) -> Any:
-    return split_v2.forward(data, indices_or_sections=_cuts(indices, sections), axis=axis, squeeze_axis=squeeze_axis)
+    return split_v2.forward(
+        data, indices_or_sections=_cut_positions(indices, sections), axis=axis, squeeze_axis=squeeze_axis
+    )
 
 
 @split_at.def_infer_shape
 def _split_at_shapes(
     inputs: Shapes, outputs: Shapes, *, indices: Any, axis: int, squeeze_axis: bool, sections: int
 ) -> tuple[Shapes, Shapes]:
-    cuts = _cuts(indices, sections)
+    cuts = _cut_positions(indices, sections)
     return split_v2_shapes(inputs, outputs, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
 
 

@@ -53,10 +53,10 @@ def _tile_shape(data: Any, *, reps: Any, **_: Any) -> Any:
     counts = (reps,) if isinstance(reps, int) else tuple(reps)
     width = max(len(data), len(counts))
     lengths = (1,) * (width - len(data)) + data
-    return tuple(map(_times, lengths, (1,) * (width - len(counts)) + counts))
+    return tuple(map(_product_of_lengths, lengths, (1,) * (width - len(counts)) + counts))
 
 
-def _times(length: int, count: int) -> int:
+def _product_of_lengths(length: int, count: int) -> int:
     return product((length, count))
 
 
@@ -95,9 +95,9 @@ def _repeat_gradient(ans: Any, data: Any, *, repeats: int, axis: int | None) -> 
 @forwards
 def _repeat_shape(data: Any, *, repeats: int, axis: int | None = None, **_: Any) -> Any:
     if axis is None:
-        return (_times(product(data), repeats),)
+        return (_product_of_lengths(product(data), repeats),)
     axis = one_axis("repeat", axis, len(data))
-    return replace_length(data, axis, _times(data[axis], repeats))
+    return replace_length(data, axis, _product_of_lengths(data[axis], repeats))
 
 
 @operator(
@@ -285,7 +285,7 @@ space_to_depth.def_grad(lambda ans, data, *, block_size: lambda g: depth_to_spac
 def _depth_to_space_shape(data: Any, *, block_size: int, **_: Any) -> Any:
     _check_block("depth_to_space", data, block_size, (1,), block_size**2)
     depth = derived(lambda n: n // block_size**2, data[1])
-    return (data[0], depth, _times(data[2], block_size), _times(data[3], block_size))
+    return (data[0], depth, _product_of_lengths(data[2], block_size), _product_of_lengths(data[3], block_size))
 
 
 @space_to_depth.def_infer_shape
@@ -293,7 +293,7 @@ def _depth_to_space_shape(data: Any, *, block_size: int, **_: Any) -> Any:
 def _space_to_depth_shape(data: Any, *, block_size: int, **_: Any) -> Any:
     _check_block("space_to_depth", data, block_size, (2, 3), block_size)
     rows, columns = (derived(lambda n: n // block_size, length) for length in data[2:])
-    return (data[0], _times(data[1], block_size**2), rows, columns)
+    return (data[0], _product_of_lengths(data[1], block_size**2), rows, columns)
 
 
 flip.saved_name, pad.saved_name = "reverse", "Pad"
