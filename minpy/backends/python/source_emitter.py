@@ -81,27 +81,27 @@ class Emitter:
 
     def environment(self, kept: Sequence[Any], context: Any) -> dict[Node, Any]:
         """Return the answers of the forward part that the backward part reads, by node."""
-        fresh = dict(zip(self.kept, kept, strict=True))
+        saved = dict(zip(self.kept, kept, strict=True))
 
         def named(name: str) -> Any:
             value = self.constants.get(name)
             return (
-                fresh.get(name)
+                saved.get(name)
                 if value is None
                 else value.bind(None, context)
                 if isinstance(value, StridedView)
                 else value
             )
 
-        answers: dict[Node, Any] = {}
+        results: dict[Node, Any] = {}
         for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
             if node.operator is CONSTANT:
-                answers[node] = node.attributes["value"]
+                results[node] = node.attributes["value"]
             elif self.facts[node].shape is None:
-                answers[node] = tuple(fresh.get(name) for name in self._parts(node))
+                results[node] = tuple(saved.get(name) for name in self._parts(node))
             else:
-                answers[node] = named(self.names[node])
-        return answers
+                results[node] = named(self.names[node])
+        return results
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -219,12 +219,12 @@ class Emitter:
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
         operands = names[first:]
-        answer = operands.pop(0) if operator.answers else "None"
+        result = operands.pop(0) if operator.answers else "None"
         arguments = [
             operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", placeholder)
             for index, placeholder in enumerate(operator.placeholders)
         ]
-        return ", ".join([answer, *arguments]), names[0]
+        return ", ".join([result, *arguments]), names[0]
 
     def _expression(self, value: Value) -> str:
         name = self.names[value.node]

@@ -42,7 +42,7 @@ def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any
 
     Parameters and errors are those of `building.build`; all options are part of what a plan is found by.
     """
-    with _without_collecting():
+    with _without_garbage_collection():
         began = time.perf_counter()
         translation = translate(steps, facts)
         translated = time.perf_counter()
@@ -56,7 +56,7 @@ def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any
             built.seconds["translating"] = translated - began
             return built
 
-        plan = None if key is None else _kept_plan(key, translation)
+        plan = None if key is None else _cached_plan(key, translation)
         if plan is not None:
             loaded = None if plan.code is None else llvm.find(plan.code)
             if loaded is not None and set(plan.functions) <= set(loaded.names):
@@ -64,21 +64,21 @@ def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any
                 return NativeExecutable(plan, steps, loaded, build_now, seconds)
         built = build_now()
         if key is not None and built.loaded is not None:
-            _keep(key, built.plan, translation)
+            _store(key, built.plan, translation)
         return NativeExecutable(built.plan, steps, built.loaded, lambda: built)
 
 
-def _kept_plan(key: str, translation: Translation) -> Plan | None:
+def _cached_plan(key: str, translation: Translation) -> Plan | None:
     """Return the plan that was kept for a translated program; None, if there is none, or it is damaged."""
-    kept = Store(kind="plan").find(key)
+    entry = Store(kind="plan").find(key)
     try:
-        plan = None if kept is None else _Unpickler(kept[0], translation).load()
+        plan = None if entry is None else _Unpickler(entry[0], translation).load()
     except Exception:  # whatever a file holds that is not as it was written
         return None
     return plan if isinstance(plan, Plan) and "forward" in plan.parts else None
 
 
-def _keep(key: str, plan: Plan, translation: Translation) -> None:
+def _store(key: str, plan: Plan, translation: Translation) -> None:
     """Keep what runs a program, if that can be written."""
     file = io.BytesIO()
     try:
@@ -130,7 +130,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """Let nobody look for garbage: planning makes many small things, hardly any of them garbage.
 
     Looking would take a third of the time.

@@ -43,8 +43,8 @@ class Memory(MemoryPlan[Array]):
     """A plan of the memory of all parts, of what their launches take in the order in which they run.
 
     `places` are of arrays that lie in the memory of others; owners `elsewhere` have memory already: what callers give,
-    what outlives the call, constants. What is `lasting` is needed until the end, whoever reads it; what is `wanted` is
-    to lie where others do that are elsewhere, if what gives it can compute it in place. Owners whose values outlive
+    what outlives the call, constants. What is `lasting` is needed until the end, whoever reads it; `preferred` owners
+    lie in memory elsewhere, if what computes them can do so in place. Owners whose values outlive
     the call, `prepared`, have a block of their own, of `prepared_bytes`, where each has its own place.
     """
 
@@ -54,7 +54,7 @@ class Memory(MemoryPlan[Array]):
         places: Mapping[Array, Place],
         elsewhere: Collection[Array],
         lasting: Iterable[Array] = (),
-        wanted: Mapping[Array, Array] | None = None,
+        preferred: Mapping[Array, Array] | None = None,
         prepared: Iterable[Array] = (),
     ) -> None:
         self.places = places
@@ -71,15 +71,15 @@ class Memory(MemoryPlan[Array]):
                 if owner not in elsewhere and owner not in self.prepared and not owner.is_constant:
                     spans[owner] = (spans.get(owner, (number, number))[0], number)
             for written, read in uses.in_place:
-                is_wanted = wanted is not None and wanted.get(written) is read
-                pair = (written, read) if is_wanted else (self.owner(written), self.owner(read))
+                is_preferred = preferred is not None and preferred.get(written) is read
+                pair = (written, read) if is_preferred else (self.owner(written), self.owner(read))
                 in_place.append((number, *pair))
         for array in lasting:
             owner = self.owner(array)
             if owner in spans:
                 spans[owner] = (spans[owner][0], len(launches))
         scratch = {number: uses.scratch for number, uses in enumerate(launches) if uses.scratch}
-        super().__init__(spans, attrgetter("nbytes"), in_place, (), wanted, scratch)
+        super().__init__(spans, attrgetter("nbytes"), in_place, (), preferred, scratch)
 
     def owner(self, array: Array) -> Array:
         """Return in whose memory an array lies."""

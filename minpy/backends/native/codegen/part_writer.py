@@ -109,8 +109,8 @@ class PartWriter:
         results = (*outputs, *replayed)
         self._launches(numbered, {*later, *map(self._owner, results)}, results, inputs)
         returned = self._outputs(outputs)
-        kept = [owner for owner in later if owner in self.names and owner not in self.interface.arguments]
-        self.kept = list(dict.fromkeys(self.names[owner] for owner in kept))
+        saved_owners = [owner for owner in later if owner in self.names and owner not in self.interface.arguments]
+        self.kept = list(dict.fromkeys(self.names[owner] for owner in saved_owners))
         saved = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
         if updated:
             self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
@@ -165,21 +165,21 @@ class PartWriter:
 
     def _outputs(self, outputs: Sequence[Array]) -> str:
         """Return the outputs as source: each has memory that is nobody else's, or is the variable that it becomes."""
-        source, taken = "", set()
+        source, returned = "", set()
         for index, output in enumerate(outputs):
             if index in self.interface.stored:
                 source += f"{self.names[self.interface.stored[index]]}, "
                 continue
             owner = self._owner(output)
             expression = self._expression(output)
-            if self._is_new(output) and owner not in taken:
+            if self._is_new(output) and owner not in returned:
                 self._make(owner)
                 expression = self.names[owner]
-            elif owner is output and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
+            elif owner is output and isinstance(owner.step, Call) and owner in self.names and owner not in returned:
                 expression = f"{self._constant('no_alias', no_alias)}({expression}, arrays)"
             else:
                 expression = f"{expression}.copy()"
-            taken.add(owner)
+            returned.add(owner)
             source += f"{expression}, "
         return source
 

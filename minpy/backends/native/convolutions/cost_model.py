@@ -61,7 +61,7 @@ class Plan:
     """
 
     kind: str
-    what: str
+    computed: str
     problem: Problem
     cycles: tuple[tuple[str, float], ...]
 
@@ -70,13 +70,13 @@ class Plan:
         problem = self.problem
         shape = " x ".join(map(str, (problem.batch, problem.channels, *problem.lengths)))
         kernel = " x ".join(map(str, (problem.filters, *problem.kernel)))
-        lines = [f"{self.what} of {shape} by {kernel}: {self.kind}"]
+        lines = [f"{self.computed} of {shape} by {kernel}: {self.kind}"]
         lines += [f"    {kind}: {cycles / 1e6:.3g} million cycles" for kind, cycles in self.cycles]
         return "\n".join(lines)
 
 
 @lru_cache(maxsize=4096)
-def choose(problem: Problem, what: str, processor: Processor, inference: bool = False) -> Plan:
+def choose(problem: Problem, computed: str, processor: Processor, inference: bool = False) -> Plan:
     """Return how a convolution ('result'), or the gradient of its data ('data') or weight ('weight'), is done.
 
     In inference, where there are no gradients, few examples have the channels last.
@@ -85,7 +85,7 @@ def choose(problem: Problem, what: str, processor: Processor, inference: bool = 
     depthwise = problem.is_depthwise and problem.groups > 1
     if (
         inference
-        and what == "result"
+        and computed == "result"
         and problem.batch < FEW
         and not (depthwise and problem.filters != problem.channels)
     ):
@@ -94,17 +94,17 @@ def choose(problem: Problem, what: str, processor: Processor, inference: bool = 
             ways["channels depthwise"] = _channels_depthwise(problem, processor)
         else:
             ways["channels"] = _channels(problem, processor)
-            if covers_winograd(problem, what):
-                ways["channels winograd"] = winograd_cycles(problem, what, processor, channels_last=True)
+            if covers_winograd(problem, computed):
+                ways["channels winograd"] = winograd_cycles(problem, computed, processor, channels_last=True)
     else:
-        ways["direct"] = _direct(problem, what, processor)
+        ways["direct"] = _direct(problem, computed, processor)
         if is_product(problem):
             ways["product"] = PRODUCT * _products(problem, processor)
-        if covers_winograd(problem, what):
-            ways["winograd"] = winograd_cycles(problem, what, processor, channels_last=False)
-        ways["columns"] = _columns(problem, what, processor)
+        if covers_winograd(problem, computed):
+            ways["winograd"] = winograd_cycles(problem, computed, processor, channels_last=False)
+        ways["columns"] = _columns(problem, computed, processor)
     cycles = tuple(sorted(ways.items(), key=lambda way: way[1]))
-    return Plan(cycles[0][0], what, problem, cycles)
+    return Plan(cycles[0][0], computed, problem, cycles)
 
 
 def is_product(problem: Problem) -> bool:
@@ -128,18 +128,18 @@ def _products(problem: Problem, processor: Processor) -> float:
     return problem.flops / 2 / processor.lanes(problem.itemsize)
 
 
-def _direct(problem: Problem, what: str, processor: Processor) -> float:
+def _direct(problem: Problem, computed: str, processor: Processor) -> float:
     """Return the cycles of the direct kernels."""
     channels, filters = problem.channels // problem.groups, problem.filters // problem.groups
     lanes = processor.lanes(problem.itemsize)
     sums = problem.groups * channels * filters * math.prod(problem.positions) * _taps(problem)
-    if what == "weight":
+    if computed == "weight":
         width = batch_lanes(problem.batch, lanes, 1).width
         vectors = -(-problem.batch // width)
         # Lanes are added up in the end, two or three instructions for a number.
         ends = 4 * math.prod(problem.weight_shape)
         return DIRECT * 1.2 * sums * vectors + ends
-    results, terms = (filters, channels) if what == "result" else (channels, filters)
+    results, terms = (filters, channels) if computed == "result" else (channels, filters)
     block = block_of(results, problem.batch, lanes, processor)
     return (
         DIRECT
@@ -166,7 +166,7 @@ def _channels_depthwise(problem: Problem, processor: Processor) -> float:
     return 2 * problem.batch * math.prod(problem.positions) * _taps(problem) * vectors
 
 
-def _columns(problem: Problem, what: str, processor: Processor) -> float:
+def _columns(problem: Problem, computed: str, processor: Processor) -> float:
     """Return the cycles of the Python kernels: columns, and their product."""
     lanes = processor.lanes(problem.itemsize)
     columns = problem.channels * math.prod(problem.kernel) * math.prod(problem.positions) * problem.batch / lanes

@@ -23,9 +23,9 @@ TOGETHER = 4
 UNROLLED = 44
 
 
-def depthwise(problem: Problem, what: str, processor: Processor) -> Code:
+def depthwise(problem: Problem, computed: str, processor: Processor) -> Code:
     """Return the function that does a convolution of as many groups as channels, or the gradient of its data."""
-    return _Writer(correlation_of(problem, what), processor).write()
+    return _Writer(correlation_of(problem, computed), processor).write()
 
 
 class _Writer:
@@ -148,7 +148,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
 
     def positions(t: Integer, count: int, data: str, gradient: str, sums: list[str], within: bool) -> list[str]:
         column = code.add(code.multiply(t, axis.step), axis.offset)
-        needed = sorted({p * axis.step + j * axis.reach for p in range(count) for j in range(axis.taps)})
+        offsets = sorted({p * axis.step + j * axis.reach for p in range(count) for j in range(axis.taps)})
         with code.loop(0, lanes.count, sums) as vector:
             start, fresh = lanes.start(code, vector.index), lanes.fresh(code, vector.index)
 
@@ -156,7 +156,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
                 return value if fresh is None else code.where(fresh, value, code.zero)
 
             values = {}
-            for place in needed:
+            for place in offsets:
                 here = code.add(code.multiply(code.add(column, place), batch), start)
                 pointer = code.at(data, here) if within else existing(code.add(column, place), data, here)
                 values[place] = masked(code.load(pointer))

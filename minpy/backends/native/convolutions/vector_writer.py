@@ -221,10 +221,10 @@ class Emitter(FunctionWriter):
             for number, value in enumerate(values):
                 self.store(value, target, self.add(start, number * self.lanes))
         done = whole // together * together
-        rest = [number * self.lanes for number in range(done, whole)]
+        starts = [number * self.lanes for number in range(done, whole)]
         if count % self.lanes:
-            rest.append(count - self.lanes)
-        for start in rest:
+            starts.append(count - self.lanes)
+        for start in starts:
             self.store(self.load(source, start), target, start)
 
     # -- vectors -------------------------------------------------------------------------------------------------------

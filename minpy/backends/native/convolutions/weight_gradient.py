@@ -74,8 +74,8 @@ class _Writer:
         # Scratch memory: zeros, lanes added up, a tile of the gradient, sums between tiles.
         self.added = self.vectors * self.width
         self.tile = self.added + (self.sums + self.width) * self.width
-        self.kept = self.tile + self.high * length * self.deep * self.filters * self.width
-        self.scratch = self.kept
+        self.partial_sums = self.tile + self.high * length * self.deep * self.filters * self.width
+        self.scratch = self.partial_sums
         if self.layers * self.bands > 1:
             self.scratch += self.channel_blocks * problem.kernel[0] * self.pieces * self.sums * self.width
 
@@ -122,23 +122,23 @@ class _Writer:
             tap = code.smaller(code.multiply(piece.index, self.taps), problem.kernel[1] - self.taps)
             place = code.add(code.multiply(some.index, problem.kernel[0]), i.index)
             place = code.add(code.multiply(place, self.pieces), piece.index)
-            kept = code.at("%scratch", self.kept, code.multiply(place, self.sums * self.width))
+            partial_sums = code.at("%scratch", self.partial_sums, code.multiply(place, self.sums * self.width))
             numbers = range(self.sums)
             sums = code.either(
                 first,
                 lambda: [code.zero] * self.sums,
-                lambda: [code.load(kept, n * self.width) for n in numbers],
+                lambda: [code.load(partial_sums, n * self.width) for n in numbers],
             )
             source = code.multiply(code.add(code.multiply(group, self.channels), channel), problem.lengths[0])
             sums = self.write_sums(source, i.index, tap, rows, vectors, sums)
             target = code.add(code.multiply(filters, self.channels), channel)
             target = code.add(code.multiply(target, problem.kernel[0]), i.index)
             target = code.add(code.multiply(target, problem.kernel[1]), tap)
-            code.either(last, partial(self.write_results, sums, target), partial(self.keep, sums, kept))
+            code.either(last, partial(self.write_results, sums, target), partial(self.store_sums, sums, partial_sums))
 
-    def keep(self, sums: list[str], kept: str) -> list[str]:
+    def store_sums(self, sums: list[str], partial_sums: str) -> list[str]:
         for number, value in enumerate(sums):
-            self.code.store(value, kept, number * self.width)
+            self.code.store(value, partial_sums, number * self.width)
         return []
 
     def write_packing(self, filters: Integer, rows: tuple[Integer, Integer], vectors: tuple[Integer, Integer]) -> None:

@@ -59,11 +59,11 @@ VECTORS, LEAST = 3, 6
 WEIGHT_BYTES = 5
 
 
-def covers_winograd(problem: Problem, what: str) -> bool:
+def covers_winograd(problem: Problem, computed: str) -> bool:
     """Tell whether a convolution, or the gradient of its data, can be done so, with many enough channels to gain."""
     units = problem.stride == problem.dilate == (1, 1) and problem.groups == 1
     fits = problem.kernel == (3, 3) and max(problem.pad) <= 2
-    return what != "weight" and units and fits and min(problem.channels, problem.filters) >= CHANNELS
+    return computed != "weight" and units and fits and min(problem.channels, problem.filters) >= CHANNELS
 
 
 def _filters(correlation: Correlation, processor: Processor, channels_last: bool) -> VectorsOfBatch:
@@ -72,9 +72,9 @@ def _filters(correlation: Correlation, processor: Processor, channels_last: bool
     return VectorsOfBatch.of(correlation.results, most)
 
 
-def transformed_shape(problem: Problem, what: str, processor: Processor, channels_last: bool) -> tuple[int, ...]:
+def transformed_shape(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> tuple[int, ...]:
     """Return the shape of a transformed weight."""
-    correlation = correlation_of(problem, what)
+    correlation = correlation_of(problem, computed)
     filters = _filters(correlation, processor, channels_last)
     return (PRODUCTS, filters.count, correlation.terms, filters.width)
 
@@ -100,9 +100,9 @@ def kernels_of(packed: numpy.ndarray, starts: list[int]) -> numpy.ndarray:
     return weight.astype(packed.dtype)
 
 
-def winograd_weight(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
+def winograd_weight(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> Code:
     """Return the function that transforms a weight: G g G'. Its pointers: the weight, and what it becomes."""
-    correlation = correlation_of(problem, what)
+    correlation = correlation_of(problem, computed)
     filters = _filters(correlation, processor, channels_last)
     code, strides = Emitter(correlation.element, filters.width), correlation.weight
     (rows,), (columns,) = correlation.rows, correlation.columns
@@ -196,24 +196,24 @@ def _cut_channels_last(correlation: Correlation, count: int, processor: Processo
     return best
 
 
-def winograd_cycles(problem: Problem, what: str, processor: Processor, channels_last: bool) -> float:
+def winograd_cycles(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> float:
     """Return the cycles that it takes, as the model of `choosing` counts them."""
-    return _writer(problem, what, processor, channels_last).cut.cycles
+    return _writer(problem, computed, processor, channels_last).cut.cycles
 
 
 # -- convolutions ------------------------------------------------------------------------------------------------------
 
 
-def winograd(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
+def winograd(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> Code:
     """Return the function that does a convolution ('result'), or with the batch last the gradient of its data ('data').
 
     Its pointers: data (the gradient of the sums) and the transformed weight; the result (the gradient of the data).
     """
-    return _writer(problem, what, processor, channels_last).write()
+    return _writer(problem, computed, processor, channels_last).write()
 
 
-def _writer(problem: Problem, what: str, processor: Processor, channels_last: bool) -> _Writer:
-    return (_ChannelsLast if channels_last else _BatchLast)(correlation_of(problem, what), processor)
+def _writer(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> _Writer:
+    return (_ChannelsLast if channels_last else _BatchLast)(correlation_of(problem, computed), processor)
 
 
 class _Writer(ABC):
@@ -231,7 +231,7 @@ class _Writer(ABC):
         How many there are of a tile, or of a part of its results.
     data_tile, data_product, result_tile, result_product : int
         How far apart tiles, and matrices, of transformed data and of products lie in scratch memory.
-    number_apart : int
+    number_stride : int
         How far apart products of one vector with neighbouring numbers lie there.
     """
 
@@ -247,7 +247,7 @@ class _Writer(ABC):
     data_product: int
     result_tile: int
     result_product: int
-    number_apart: int
+    number_stride: int
 
     def __init__(self, correlation: Correlation, processor: Processor, length: int) -> None:
         self.correlation = correlation
@@ -360,7 +360,7 @@ class _Writer(ABC):
             )
             for index, value in enumerate(term.values):
                 number, vector = divmod(index, len(vectors))
-                code.store(value, target, number * self.number_apart + vector * width)
+                code.store(value, target, number * self.number_stride + vector * width)
 
     def write_results(self, number: Integer, tile: Integer, filters: Integer) -> None:
         """Write A' m A of the filters of a part of a tile."""
@@ -417,29 +417,29 @@ class _BatchLast(_Writer):
         self.data_vectors, self.result_vectors = correlation.terms, correlation.results
         self.data_tile = self.result_tile = width
         self.data_product, self.result_product = correlation.terms * columns, correlation.results * columns
-        self.number_apart = columns
+        self.number_stride = columns
 
     def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
         code, (height, width) = self.code, self.correlation.source
         plane = height * width * self.data_pixel
-        return code.multiply(vector, plane), code.multiply(vector, self.number_apart)
+        return code.multiply(vector, plane), code.multiply(vector, self.number_stride)
 
     def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
         code = self.code
         data, weight = (
-            code.at(data, code.multiply(term, self.number_apart)),
+            code.at(data, code.multiply(term, self.number_stride)),
             code.at(weight, code.multiply(term, self.filters.width)),
         )
         vectors = [code.load(data, vector * self.lanes.width) for vector in range(self.cut.tiles)]
         return vectors, [code.broadcast(weight, number) for number in range(self.filters.width)]
 
     def result_place(self, block: Integer) -> Integer:
-        return self.code.multiply(self.filters.start(self.code, block), self.number_apart)
+        return self.code.multiply(self.filters.start(self.code, block), self.number_stride)
 
     def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer]:
         code, (height, width) = self.code, self.correlation.target
         plane = height * width * self.result_pixel
-        return code.multiply(vector, self.number_apart), code.multiply(vector, plane)
+        return code.multiply(vector, self.number_stride), code.multiply(vector, plane)
 
 
 class _ChannelsLast(_Writer):
@@ -461,7 +461,7 @@ class _ChannelsLast(_Writer):
         )
         self.data_product = self.cut.together * self.data_tile
         self.result_product = self.cut.together * self.result_tile
-        self.number_apart = self.result_tile
+        self.number_stride = self.result_tile
 
     def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
         start = self.channels.start(self.code, vector)

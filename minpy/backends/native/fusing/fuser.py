@@ -183,12 +183,12 @@ def _roots_read(item: Growing | Step | None) -> Iterable[Array]:
 
 def _needed(part: Part, leaving: set[Array]) -> list[Step]:
     """Return the steps that are not views, and whose outputs are asked for; calls always are."""
-    needed = set(leaving)
-    kept: list[Step] = []
+    live = set(leaving)
+    steps: list[Step] = []
     for step in reversed(part.steps):
         if isinstance(step, View):
             continue
-        if step.kind == "call" or any(output in needed for output in step.outputs):
-            kept.append(step)
-            needed.update(operand.root for operand in step.operands)
-    return kept[::-1]
+        if step.kind == "call" or any(output in live for output in step.outputs):
+            steps.append(step)
+            live.update(operand.root for operand in step.operands)
+    return steps[::-1]

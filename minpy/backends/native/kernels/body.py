@@ -53,7 +53,7 @@ class Body:
         # Of the outer point: values by name or, in a tile, where they are on the stack.
         self.rows: dict[Array, str] = {}
         self.finished: set[Array] = set()
-        self.kept = self._keep()
+        self.spilled = self._spill_memory()
         self.columns = Columns(
             self.w, self.cursor, self.nest, geometry, self.reserve, self.strips, self.tile, self.partials
         )
@@ -65,13 +65,13 @@ class Body:
         self.pieces = self._pieces() if self.is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
 
-    def _keep(self) -> dict[Array, Access]:
+    def _spill_memory(self) -> dict[Array, Access]:
         """Lay out the rows of scratch memory for values that later phases read."""
         geometry = self.geometry
         dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
         result = {}
         for phase in self.phases:
-            for array in phase.keeps:
+            for array in phase.spills:
                 strides, step = {}, 1
                 for dim in reversed(dims):
                     assert dim is not None
@@ -181,7 +181,7 @@ class Body:
         """Write one run of the inner loops."""
         geometry = self.geometry
         lane = geometry.lane
-        outer_dims, length, full, rest = self._extent(phase)
+        outer_dims, length, full, remainder = self._extent(phase)
         if self.row_pieces is not None:
             lanes = self.row_pieces.lanes
         else:
@@ -215,8 +215,8 @@ class Body:
             elif full:
                 strip(length)
             place = full * length
-            with self.w.when(self.is_last if rest and lane in self.bounds else None):
-                for count in self.strips.parts(rest, bool(phase.columns)):
+            with self.w.when(self.is_last if remainder and lane in self.bounds else None):
+                for count in self.strips.parts(remainder, bool(phase.columns)):
                     with self.cursor.inside(lane, str(place), self._lane):
                         strip(count)
                     place += count
@@ -278,20 +278,20 @@ class Body:
         if not dims:
             body()
             return
-        first, rest = dims[0], dims[1:]
+        first, inner_dims = dims[0], dims[1:]
         every = blocks[1] if blocks is not None and blocks[0] is first else 0
-        deeper = [*rest, *self._lane]
+        deeper = [*inner_dims, *self._lane]
         if every > 1:
             # Two loops, so that nothing is asked in the inner one.
             begin, stop = self._range(first)
             with self.w.loop(begin, stop, every, runs=True) as start:
                 end = self._end(start, every, stop, first.length)
                 with self.w.loop(start, end, runs=True) as variable, self.cursor.inside(first, variable, deeper):
-                    self._loops(rest, body, blocks, flush)
+                    self._loops(inner_dims, body, blocks, flush)
                 flush()
             return
         with self.w.loop(*self._range(first), runs=True) as variable, self.cursor.inside(first, variable, deeper):
-            self._loops(rest, body, blocks, flush)
+            self._loops(inner_dims, body, blocks, flush)
             if every:
                 flush()
 
@@ -308,10 +308,10 @@ class Body:
         """Write what a phase does at a point: it reads before it writes."""
         geometry, cursor = self.geometry, self.cursor
         written = {array: geometry.stores[array] for array in phase.stores}
-        there = {array: geometry.stores[array] for array, kept in phase.loads.items() if not kept}
-        cursor.read_if(lane.filled, [*(geometry.reads[array] for array in phase.reads), *there.values()])
-        there.update((array, self.kept[array]) for array, kept in phase.loads.items() if kept)
-        values = {array: cursor.read(access) for array, access in there.items()}
+        accesses = {array: geometry.stores[array] for array, is_spilled in phase.loads.items() if not is_spilled}
+        cursor.read_if(lane.filled, [*(geometry.reads[array] for array in phase.reads), *accesses.values()])
+        accesses.update((array, self.spilled[array]) for array, is_spilled in phase.loads.items() if is_spilled)
+        values = {array: cursor.read(access) for array, access in accesses.items()}
         for step in phase.steps:
             values[step.output] = self._computed(step, values, lane)
         for lanes_of_step in lanes:
@@ -323,13 +323,13 @@ class Body:
             lanes_of_step.take(
                 lane.number, self._operand(lanes_of_step.step.operands[0], values, lane), position, lane.filled
             )
-        taken = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
-        for array in phase.keeps:
-            self.w.store(values[array], cursor.at(self.kept[array]), array.dtype)
-        if not (taken or written):
+        column_values = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
+        for array in phase.spills:
+            self.w.store(values[array], cursor.at(self.spilled[array]), array.dtype)
+        if not (column_values or written):
             return
         with self.w.when(lane.filled):
-            for reduction, value in taken.items():
+            for reduction, value in column_values.items():
                 self.columns.take(reduction, value)
             for array, access in written.items():
                 self.w.store(values[array], cursor.at(access), array.dtype)
@@ -382,24 +382,24 @@ class Body:
 
     def _row_steps(self) -> None:
         """Write the steps of the outer point that can be done by now and have not been."""
-        known = set(self.rows)
+        available = set(self.rows)
         batch: list[Elementwise | Reduce] = []
         for step in self.nest.steps:
             array = step.output
             if array in self.finished:
                 continue
             if array in self.geometry.rows:
-                ready = array in known
+                ready = array in available
             else:
                 of_rows = self.nest.levels[array] is Level.ROW
                 if isinstance(step, Reduce):
                     of_rows = is_of_rows(self.nest, step)
                 ready = of_rows and all(
-                    operand.root in known for operand in step.operands if operand.root in self.nest.levels
+                    operand.root in available for operand in step.operands if operand.root in self.nest.levels
                 )
             if ready:
                 self.finished.add(array)
-                known.add(array)
+                available.add(array)
                 batch.append(step)
         if batch and not self.geometry.across:
             self._row_batch(batch, Lane("0"))
@@ -411,24 +411,24 @@ class Body:
         geometry = self.geometry
         reads = [operand for step in batch if step.output not in geometry.rows for operand in step.operands]
         self.cursor.read_if(lane.filled, [geometry.reads[access] for access in reads if access in geometry.reads])
-        taken: dict[Reduce, str] = {}
+        column_values: dict[Reduce, str] = {}
         stored: dict[Array, str] = {}
         for step in batch:
             array = step.output
             if isinstance(step, Elementwise):
                 self._set_row(array, self._computed(step, {}, lane), lane)
             elif array not in geometry.rows:
-                taken[step] = self._operand(step.operands[0], {}, lane)
+                column_values[step] = self._operand(step.operands[0], {}, lane)
                 continue
             elif array in geometry.columns:
-                taken[step] = self._row(array, lane)
+                column_values[step] = self._row(array, lane)
                 continue
             if array in geometry.stores:
                 stored[array] = self._row(array, lane)
-        if self.leaves or not (taken or stored):  # of pieces, who puts them together stores
+        if self.leaves or not (column_values or stored):  # of pieces, who puts them together stores
             return
         with self.w.when(lane.filled):
-            for reduction, value in taken.items():
+            for reduction, value in column_values.items():
                 self.columns.take(reduction, value)
             for array, value in stored.items():
                 self.w.store(value, self.cursor.at(geometry.stores[array]), array.dtype)

@@ -206,10 +206,10 @@ class _Printer:
         if not dims:
             body()
             return
-        first, rest = dims[0], dims[1:]
+        first, inner_dims = dims[0], dims[1:]
         bounds: tuple[int | str, int | str] = ("%begin", "%end") if split else (0, first.length)
-        with self.w.loop(*bounds) as variable, self.cursor.inside(first, variable, [*rest, *deeper]):
-            self._loops(rest, deeper, body)
+        with self.w.loop(*bounds) as variable, self.cursor.inside(first, variable, [*inner_dims, *deeper]):
+            self._loops(inner_dims, deeper, body)
 
     def _flat(self, lane: Dim) -> int:
         """Write a single loop, over units of a range."""
@@ -252,19 +252,19 @@ class _Printer:
         lane = self.geometry.lane
         assert lane is not None
         length = self.body.tile
-        full, rest = divmod(lane.length, length)
-        total = full + bool(rest)
+        full, tail = divmod(lane.length, length)
+        total = full + bool(tail)
         end: int | str = full * length
         if split:
-            last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(full))) if rest else "%end"
+            last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(full))) if tail else "%end"
             start: int | str = self.w.put(f"mul nuw nsw i64 %begin, {length}")
             end = self.w.put(f"mul nuw nsw i64 {last}, {length}")
         else:
             start = 0
         with self.w.loop(start, end, length) as variable, self._tile_at(variable):
             self.body.write()
-        if rest:
-            self.body.tile = rest
+        if tail:
+            self.body.tile = tail
             if split:
                 inside = self.w.put(f"icmp eq i64 %end, {total}")
                 with self.w.when(inside), self._tile_at(str(full * length)):

@@ -108,8 +108,8 @@ class Columns:
         along = [column for column in self.columns.values() if first.axis in column.axes]
         unit = max((column.every for column in along if column.level == 0), default=1)
         lanes = self.tile if self.geometry.across else 1
-        kept = sum(lanes * math.prod(dim.length for dim in self._kept(column)) for column in along)
-        return cut(first, first.length, unit, points // (_COST * max(kept, 1)))
+        elements = sum(lanes * math.prod(dim.length for dim in self._result_dims(column)) for column in along)
+        return cut(first, first.length, unit, points // (_COST * max(elements, 1)))
 
     def lay_out(self, pieces: Pieces | None) -> None:
         """Give memory to what is summed up apart from results.
@@ -120,22 +120,22 @@ class Columns:
         for column in self.columns.values():
             column.is_cut = pieces is not None and pieces.loop.axis in column.axes
             if column.is_cut:
-                column.access = self._laid_out(column, column.dtype, not column.is_blocked)
+                column.access = self._allocated(column, column.dtype, not column.is_blocked)
             if column.is_blocked:
-                column.totals = self._laid_out(column, _DOUBLE, column.is_cut)
+                column.totals = self._allocated(column, _DOUBLE, column.is_cut)
                 if column.dtype == _DOUBLE:
-                    column.errors = self._laid_out(column, _DOUBLE, column.is_cut)
+                    column.errors = self._allocated(column, _DOUBLE, column.is_cut)
 
-    def _kept(self, column: _Column, level: int = 0) -> list[Dim]:
+    def _result_dims(self, column: _Column, level: int = 0) -> list[Dim]:
         """Return the loops of the scope, from a level on, and the inner ones, along which there is an element each."""
         return [dim for dim in self.geometry.scope[level:] if dim.axis not in column.axes] + column.inside
 
-    def _laid_out(self, column: _Column, dtype: numpy.dtype, is_left: bool) -> Access:
+    def _allocated(self, column: _Column, dtype: numpy.dtype, is_left: bool) -> Access:
         strides, step = {}, 1
         across, lane = self.geometry.across, self.geometry.lane
         if across and lane is not None:
             strides[lane.axis], step = 1, self.tile
-        for dim in reversed(self._kept(column)):
+        for dim in reversed(self._result_dims(column)):
             strides[dim.axis] = step
             step *= dim.length
         if is_left:
@@ -149,7 +149,7 @@ class Columns:
 
     def _each(self, column: _Column, level: int, tile: int, body: Callable[[], None]) -> None:
         """Write a body for every element of a result, as far as the loops outside of a level have come."""
-        dims = self._kept(column, level)
+        dims = self._result_dims(column, level)
         if self.geometry.across:
 
             def strip() -> None:
@@ -213,14 +213,14 @@ class Columns:
             if column.level != level:
                 continue
             if column.every == 1:
-                self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
+                self._each(column, level + 1, tile, lambda column=column: self._add_block(column))  # type: ignore[misc]
                 continue
             number = self.writer.put(f"urem i64 {variable}, {column.every}")
             is_last = self.writer.put(f"icmp eq i64 {number}, {column.every - 1}")
             with self.writer.when(is_last):
-                self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
+                self._each(column, level + 1, tile, lambda column=column: self._add_block(column))  # type: ignore[misc]
 
-    def _put_away(self, column: _Column) -> None:
+    def _add_block(self, column: _Column) -> None:
         w = self.writer
         assert column.totals is not None
         place = self.cursor.at(column.access)
@@ -246,7 +246,7 @@ class Columns:
         """Write the results of what was summed up in blocks; of a piece, what it leaves."""
         for column in self.columns.values():
             if column.is_blocked:
-                finish = self._put_away if column.is_cut else self._finish
+                finish = self._add_block if column.is_cut else self._finish
                 self._each(column, 0, tile, lambda column=column, finish=finish: finish(column))  # type: ignore[misc]
 
     def _finish(self, column: _Column) -> None:
@@ -265,17 +265,17 @@ class Columns:
         w, kind = self.writer, memory_type(column.dtype)
         place = self.cursor.at(column.result)
         if column.totals is None:
-            values = self._left(column.access, kind)
+            values = self._piece_values(column.access, kind)
             result = values[0]
             for value in values[1:]:
                 result = combined(w, column.step.function, column.dtype, kind, result, value)
             w.do(f"store {kind} {result}, ptr {place}{w.mark()}")
             return
-        totals = self._left(column.totals, "double")
-        errors = [] if column.errors is None else self._left(column.errors, "double")
+        totals = self._piece_values(column.totals, "double")
+        errors = [] if column.errors is None else self._piece_values(column.errors, "double")
         w.store(rounded(w, column.dtype, *added(w, totals, errors)), place, column.dtype)
 
-    def _left(self, access: Access, kind: str) -> list[str]:
+    def _piece_values(self, access: Access, kind: str) -> list[str]:
         """Return what each piece has left of an element."""
         assert self.pieces is not None
         return self.partials.read(self.pieces, access, kind)

@@ -87,8 +87,8 @@ class Array(_Referenced):
 
     def described(self) -> str:
         """Return what messages call it."""
-        what = self.name or (self.step.label() if self.step is not None else "an array")
-        return f"{what} ({self.dtype} {self.shape})"
+        noun = self.name or (self.step.label() if self.step is not None else "an array")
+        return f"{noun} ({self.dtype} {self.shape})"
 
     @property
     def is_constant(self) -> bool:

@@ -41,8 +41,8 @@ def verify(routine: Routine, after: str = "translating") -> None:
     """
     computed: set[Array] = set()
 
-    def fail(what: str) -> None:
-        raise InvalidRoutineError(f"after {after}: {what}")
+    def fail(problem: str) -> None:
+        raise InvalidRoutineError(f"after {after}: {problem}")
 
     for part in routine.parts:
         for array in part.inputs:
@@ -60,7 +60,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
                 if output in computed:
                     fail(f"{where} is there twice.")
                 computed.add(output)
-            _RULES[type(step)](step, lambda what, where=where: fail(f"{where}: {what}"))  # type: ignore[misc]
+            _RULES[type(step)](step, lambda problem, where=where: fail(f"{where}: {problem}"))  # type: ignore[misc]
         for target, source in part.updates:
             if target not in part.inputs:
                 fail(f"part {part.name!r} updates {target.described()}, which is not an input of it.")

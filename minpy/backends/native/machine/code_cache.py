@@ -110,8 +110,8 @@ class Store:
 
     def entries(self) -> list[Entry]:
         """Return what is kept, that which was used last at the end."""
-        kept = [(path, about) for path, about in self._files() if _is_kept(os.path.basename(path))]
-        entries = [Entry(path, about.st_size, about.st_mtime) for path, about in kept]
+        files = [(path, about) for path, about in self._files() if _is_entry(os.path.basename(path))]
+        entries = [Entry(path, about.st_size, about.st_mtime) for path, about in files]
         return sorted(entries, key=lambda entry: (entry.used, entry.path))
 
     def clean(self) -> None:
@@ -136,7 +136,7 @@ class Store:
         for path, about in self._files():
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 os.unlink(path)
-                if _is_kept(os.path.basename(path)):
+                if _is_entry(os.path.basename(path)):
                     count, size = count + 1, size + about.st_size
         return count, size
 
@@ -147,7 +147,7 @@ class Store:
         """Yield the files that are a store's, objects and what is being written."""
         try:
             with os.scandir(self.root) as entries:
-                listed = [entry.path for entry in entries if entry.name.startswith("writing-") or _is_kept(entry.name)]
+                listed = [entry.path for entry in entries if entry.name.startswith("writing-") or _is_entry(entry.name)]
         except OSError:
             return
         for path in listed:
@@ -155,7 +155,7 @@ class Store:
                 yield path, os.stat(path)
 
 
-def _is_kept(name: str) -> bool:
+def _is_entry(name: str) -> bool:
     stem, _, kind = name.partition(".")
     return kind in _KINDS and len(stem) == 32 and not set(stem) - set("0123456789abcdef")
 

@@ -265,11 +265,11 @@ class _Host:
         loaded = self._loaded.get(key)
         if loaded is not None:
             return loaded
-        kept = Store().find(key)
-        if kept is None:
+        entry = Store().find(key)
+        if entry is None:
             return None
         try:
-            loaded = self._loaded[key] = self._load(key, *kept, cached=True, seconds=0.0)
+            loaded = self._loaded[key] = self._load(key, *entry, cached=True, seconds=0.0)
         except RuntimeError:  # as if it were not there: it is written anew
             return None
         self._note_target()
@@ -325,10 +325,10 @@ def _target_key() -> str | None:
 def _noted_target() -> _Target | None:
     """Return what LLVM has said of this processor in an earlier process."""
     key = _target_key()
-    kept = None if key is None else Store(kind="processor").find(key)
-    if kept is None:
+    entry = None if key is None else Store(kind="processor").find(key)
+    if entry is None:
         return None
-    triple, cpu, features, *versions = json.loads(kept[0])
+    triple, cpu, features, *versions = json.loads(entry[0])
     return _Target(triple, cpu, features, tuple(versions))
 
 

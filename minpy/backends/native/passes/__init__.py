@@ -51,17 +51,17 @@ class Pass:
 
 def _transposed(routine: Routine, notes: Notes) -> Routine:
     """Return the routine with transposes moved, if less is read out of order then."""
-    now = layout_motion.strided_bytes(routine)
-    if not now:
+    fewest = layout_motion.strided_bytes(routine)
+    if not fewest:
         return routine
     best = routine, Notes()
     for preference in layout_motion.PREFERENCES:
-        own = Notes()
+        own_notes = Notes()
         rule = _either(layout_motion.transposed_later(preference), algebra.rewrite)
-        result = Rewriter(routine, rule, own).rebuilt()
-        left = layout_motion.strided_bytes(result)
-        if left < now:
-            now, best = left, (result, own)
+        result = Rewriter(routine, rule, own_notes).rebuilt()
+        strided = layout_motion.strided_bytes(result)
+        if strided < fewest:
+            fewest, best = strided, (result, own_notes)
     notes.counts.update(best[1].counts)
     # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
     return best[0] if best[0] is routine else layout_motion.reshaped_later(best[0], notes)

@@ -122,18 +122,18 @@ def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
     natural, lying = contiguous(step.shape), contiguous(shape)
     pieces = []
     for operand, piece in zip(step.operands, step.pieces, strict=True):
-        rest, offset, strides = piece.layout.offset, 0, []
+        remainder, offset, strides = piece.layout.offset, 0, []
         starts = []
-        for apart in natural:
-            start, rest = divmod(rest, apart)
+        for axis_stride in natural:
+            start, remainder = divmod(remainder, axis_stride)
             starts.append(start)
-        for axis, apart in zip(order, lying, strict=True):
+        for axis, axis_stride in zip(order, lying, strict=True):
             count, stride = operand.shape[axis], piece.layout.strides[axis]
             jump = stride // natural[axis] if count > 1 else 1
             if count > 1 and (stride % natural[axis] or starts[axis] + jump * (count - 1) >= step.shape[axis]):
                 return None
-            offset += starts[axis] * apart
-            strides.append(jump * apart)
+            offset += starts[axis] * axis_stride
+            strides.append(jump * axis_stride)
         pieces.append(Layout(offset, tuple(strides)))
     operands = [permuted(operand, operand.shape, order, step.origin) for operand in step.operands]
     rewriter.notes.add("transposes are moved behind assemblies")
@@ -160,8 +160,8 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
     Of the shapes in which an array is seen, the finest is taken, that of most axes behind those of length 1 in front:
     reductions and broadcasts along axes of others are along some of its own.
     """
-    wanted = _finest(routine)
-    if not any(stripped(shape) != stripped(array.shape) for array, shape in wanted.items()) and not any(
+    finest = _finest(routine)
+    if not any(stripped(shape) != stripped(array.shape) for array, shape in finest.items()) and not any(
         isinstance(step, Reduce) and _is_loop_reshaped(step.operands[0]) for step in routine.steps
     ):
         return routine
@@ -171,7 +171,7 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
             return _reduced_in_shape(step, rewriter)
         if not isinstance(step, Elementwise):
             return None
-        return _computed_in_shape(step, wanted.get(rewriter.former(step.output), step.output.shape), rewriter)
+        return _computed_in_shape(step, finest.get(rewriter.former(step.output), step.output.shape), rewriter)
 
     return Rewriter(routine, rule, notes).rebuilt()
 
@@ -292,20 +292,20 @@ def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> 
     >>> _axes_in((2, 3, 4), (2, 12), (1,)), _axes_in((2, 12), (2, 3, 4), (2,))
     ([1, 2], None)
     """
-    ours = [(length, axis) for axis, length in enumerate(shape) if length != 1]
-    theirs = [(length, axis) for axis, length in enumerate(seen) if length != 1]
+    axes_left = [(length, axis) for axis, length in enumerate(shape) if length != 1]
+    seen_left = [(length, axis) for axis, length in enumerate(seen) if length != 1]
     result: list[int] = []
-    while ours:
-        group, others = [ours.pop(0)], [theirs.pop(0)]
-        size, other_size = group[0][0], others[0][0]
-        while size != other_size:
-            if size < other_size:
-                group.append(ours.pop(0))
+    while axes_left:
+        group, seen_group = [axes_left.pop(0)], [seen_left.pop(0)]
+        size, seen_size = group[0][0], seen_group[0][0]
+        while size != seen_size:
+            if size < seen_size:
+                group.append(axes_left.pop(0))
                 size *= group[-1][0]
             else:
-                others.append(theirs.pop(0))
-                other_size *= others[-1][0]
-        reduced = {axis in axes for _, axis in others}
+                seen_group.append(seen_left.pop(0))
+                seen_size *= seen_group[-1][0]
+        reduced = {axis in axes for _, axis in seen_group}
         if len(reduced) != 1:
             return None
         if reduced == {True}:

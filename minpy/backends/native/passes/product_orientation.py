@@ -211,7 +211,7 @@ class _Orienting:
             result.update((group, None) for group in near)
             result.update((frozenset([array]), None) for array in around)
             if sum(map(len, near)) <= MOST_IN_PAIRS:
-                pairs.update((item | other, None) for item, other in combinations(near, 2))
+                pairs.update((first | second, None) for first, second in combinations(near, 2))
         return [*result, *pairs]
 
     def _descended(self, turned: set[Array], moves: Sequence[frozenset[Array]]) -> set[Array]:

@@ -66,21 +66,21 @@ class _Recomputing:
         candidates = [array for array in candidates if self._cone(array) is not None]
         if not candidates:
             return set()
-        there = self._there_anyway()
+        in_memory = self._there_anyway()
         returned = {array.root for array in self.routine.parts[0].outputs}
         dropped: set[Array] = set()
         result: set[Array] = set()
         for array in candidates:
             self.steps.clear()
-            kept = self.read - dropped - {array}
-            cone = self._cone(array, kept)
+            saved = self.read - dropped - {array}
+            cone = self._cone(array, saved)
             if cone is None or array in returned:
                 continue
             steps, leaves = cone
-            if array in there:
+            if array in in_memory:
                 is_better = array.nbytes >= LEAST_FREED and sum(leaf.nbytes for leaf in leaves) <= 2 * array.nbytes
             else:
-                is_better = sum(leaf.nbytes for leaf in leaves if leaf not in kept) < 2 * array.nbytes
+                is_better = sum(leaf.nbytes for leaf in leaves if leaf not in saved) < 2 * array.nbytes
             if is_better:
                 dropped.add(array)
                 result.update(step.outputs[0] for step in steps)
@@ -89,19 +89,19 @@ class _Recomputing:
     def _there_anyway(self) -> set[Array]:
         """Return what is in memory after the first part even if no other part asks for it."""
         (schedule,) = scheduled(Routine([self.routine.parts[0]]))
-        there = {array.root for array in self.routine.parts[0].outputs}
+        in_memory = {array.root for array in self.routine.parts[0].outputs}
         for item in schedule.items:
-            there.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
-        return there
+            in_memory.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
+        return in_memory
 
-    def _cone(self, array: Array, kept: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
+    def _cone(self, array: Array, saved: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
         """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
         if array in self.steps:
             return self.steps[array]
-        self.steps[array] = result = self._computed_cone(array, self.read - {array} if kept is None else kept)
+        self.steps[array] = result = self._computed_cone(array, self.read - {array} if saved is None else saved)
         return result
 
-    def _computed_cone(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
+    def _computed_cone(self, array: Array, saved: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
         step = array.step
         if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own:
             return None
@@ -111,13 +111,13 @@ class _Recomputing:
             root = operand.root
             if root.is_constant:
                 continue
-            if root in kept or root in self.inputs:
+            if root in saved or root in self.inputs:
                 leaves |= {root}
                 continue
             if root.size < LEAST_KEPT and root in self.own:  # keeping a small array costs nothing
                 leaves |= {root}
                 continue
-            cone = self._cone(root, kept)
+            cone = self._cone(root, saved)
             if cone is None:
                 return None
             steps, leaves = steps | cone[0], leaves | cone[1]

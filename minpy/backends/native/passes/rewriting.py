@@ -175,16 +175,16 @@ class Rewriter:
     def _outputs(self, part: Part) -> list[Array]:
         """Return the outputs, each in memory of its own where it was so: callers may write into what they get."""
         outputs: list[Array] = []
-        taken: dict[Array, Array] = {}
+        old_roots: dict[Array, Array] = {}
         for old in part.outputs:
             new = self._as_it_was(old)
             root = new.root
             was_own = old.root.step is not None
-            if was_own and (root.step is None or taken.get(root, old.root) is not old.root):
+            if was_own and (root.step is None or old_roots.get(root, old.root) is not old.root):
                 copy = Elementwise.of("copy", new)
                 self._append(copy.step)  # type: ignore[arg-type]
                 new = copy
-            taken.setdefault(new.root, old.root)
+            old_roots.setdefault(new.root, old.root)
             outputs.append(new)
         return outputs
 
@@ -345,15 +345,15 @@ def without_dead_steps(routine: Routine) -> Routine:
 
     A call with a native form is known: it is an operator of ours. Random numbers and users' functions are not.
     """
-    needed: set[Array] = set()
+    live: set[Array] = set()
     parts = []
     for part in reversed(routine.parts):
-        needed.update(part.outputs, (source for _, source in part.updates))
-        kept: list[Step] = []
+        live.update(part.outputs, (source for _, source in part.updates))
+        live_steps: list[Step] = []
         for step in reversed(part.steps):
             has_effects = isinstance(step, Call) and step.form is None
-            if has_effects or any(output in needed for output in step.outputs):
-                needed.update(step.operands)
-                kept.append(step)
-        parts.append(Part(part.name, part.inputs, kept[::-1], part.outputs, part.updates))
+            if has_effects or any(output in live for output in step.outputs):
+                live.update(step.operands)
+                live_steps.append(step)
+        parts.append(Part(part.name, part.inputs, live_steps[::-1], part.outputs, part.updates))
     return Routine(parts[::-1])

@@ -75,19 +75,19 @@ def assembled_once(step: Step, rewriter: Rewriter) -> Array | None:
         return None
     if not all(_is_padded(assembly) and rewriter.is_read_once(assembly.output) for assembly in (first, second)):
         return None
-    taken = numpy.zeros(math.prod(first.shape), numpy.bool_)
+    covered = numpy.zeros(math.prod(first.shape), numpy.bool_)
     for assembly in (first, second):
-        own = numpy.zeros_like(taken)
+        covered_by_one = numpy.zeros_like(covered)
         for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
-            target = own[piece.layout.offset :]
+            target = covered_by_one[piece.layout.offset :]
             numpy.lib.stride_tricks.as_strided(target, operand.shape, piece.layout.strides)[...] = True
-        if (taken & own).any():
+        if (covered & covered_by_one).any():
             return None
-        taken |= own
+        covered |= covered_by_one
     rewriter.notes.add("sums of padded slices are put together once")
     pieces = [_plus_zero(operand) for operand in (*first.operands, *second.operands)]
     layouts = [piece.layout for piece in (*first.pieces, *second.pieces)]
-    fill = None if taken.all() else first.fill
+    fill = None if covered.all() else first.fill
     return Assembly.of(pieces, first.shape, layouts, fill, origin=first.origin + second.origin + step.origin)
 
 

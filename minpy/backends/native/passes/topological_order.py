@@ -77,10 +77,10 @@ class _Order:
                 self._add(step)
                 continue
             stack.append((step, True))
-            needed = [self.chosen(operand).step for operand in reversed(step.operands)]
+            dependencies = [self.chosen(operand).step for operand in reversed(step.operands)]
             if step in self.before:
-                needed.append(self.before[step])
-            stack.extend((item, False) for item in needed if item is not None and item not in self.done)
+                dependencies.append(self.before[step])
+            stack.extend((item, False) for item in dependencies if item is not None and item not in self.done)
 
     def _add(self, step: Step) -> None:
         operands = tuple(map(self.final, step.operands))

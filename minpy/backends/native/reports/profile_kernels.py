@@ -80,12 +80,12 @@ class _Timed:
         launch = self._launches.get(key)
         if launch is None:  # it only looks at what is given
             return function
-        operators, what = described_launch(launch)
+        operators, description = described_launch(launch)
 
         def timed(*arguments: Any) -> Any:
             began = time.perf_counter()
             result = function(*arguments)
-            self.times.append(NativeTiming(operators, what, self.part, time.perf_counter() - began))
+            self.times.append(NativeTiming(operators, description, self.part, time.perf_counter() - began))
             return result
 
         return timed

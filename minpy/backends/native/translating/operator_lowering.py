@@ -148,9 +148,9 @@ class Operators:
             if node in env or node.operator is None:
                 continue
             env[node] = self._step(trace, node, env)
-        answers = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.outputs]
+        outputs = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.outputs]
         updates = [(position, _array(read(env, value))) for position, value in trace.updates]
-        return Result(answers[0] if trace.is_single else answers, TRACED, updates)
+        return Result(outputs[0] if trace.is_single else outputs, TRACED, updates)
 
     def _step(self, trace: Trace, node: Node, env: dict[Node, Any]) -> Any:
         if node.operator is CONSTANT:
@@ -197,9 +197,9 @@ class Operators:
             operands = [
                 item if isinstance(item, Array) or item is None else converted(item, dtype) for item in operands
             ]
-        answer = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
+        result = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
-        return Result(self.emitter.cast(answer.value, to), answer.how)
+        return Result(self.emitter.cast(result.value, to), result.how)
 
 
 @functools.lru_cache(None)
@@ -255,10 +255,10 @@ def read(env: dict[Node, Any], value: Value) -> Any:
     """Return a value from the answers by node."""
     if value.node not in env:
         raise NotLowered("it reads what is not kept for it")
-    answer = env[value.node]
-    if isinstance(answer, (list, tuple)):
-        return tuple(answer) if value.index == ANSWER else answer[value.index]
-    return answer
+    result = env[value.node]
+    if isinstance(result, (list, tuple)):
+        return tuple(result) if value.index == ANSWER else result[value.index]
+    return result
 
 
 def _bind(env: dict[Node, Any], value: Any, operand: Any) -> None:

@@ -139,20 +139,20 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
         for name, operand in zip(names, operands, strict=True)
     ]
     inputs = [proxy.value if isinstance(proxy, ArrayProxy) else None for proxy in proxies]
-    answer = _traced(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
-    is_single = not isinstance(answer, (tuple, list))
+    result = _traced(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
+    is_single = not isinstance(result, (tuple, list))
     updates = [
         (position, proxy.value)
         for position, proxy in enumerate(proxies)
         if isinstance(proxy, ArrayProxy) and proxy.value != inputs[position]
     ]
-    return _trace(recorder, inputs, [answer] if is_single else list(answer), is_single, updates)
+    return _trace(recorder, inputs, [result] if is_single else list(result), is_single, updates)
 
 
 def _trace(
-    recorder: Recorder, inputs: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
+    recorder: Recorder, inputs: list[Any], outputs: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
 ) -> Trace:
-    values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
+    values = [output.value if isinstance(output, ArrayProxy) else numpy.asarray(output) for output in outputs]
     live = used([value for value in (*values, *(item for _, item in updates)) if isinstance(value, Value)])
     nodes = [node for node in recorder.builder.created if node in live]
     return Trace(inputs, nodes, values, is_single, recorder.outputs, updates)
@@ -170,8 +170,8 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
         arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else constant_value)
     for index, proxy in zip(vjp_node.reads, proxies[second:], strict=True):
         arguments[index] = proxy
-    answer, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])
-    call = RuleCall(node.operator, answer, arguments, node.attributes, gradient)
+    result, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])
+    call = RuleCall(node.operator, result, arguments, node.attributes, gradient)
     gradients: dict[int, ArrayProxy] = {}
 
     def run() -> None:
@@ -180,8 +180,8 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
                 gradients.update(capture_rule(recorder, None, call, index, vjp_node.requires_grad))
 
     _traced(recorder, run)
-    answers = [gradients[index] for index in vjp_node.requires_grad]
-    return _trace(recorder, list(map(_values_of, proxies)), answers, len(answers) == 1, [])
+    results = [gradients[index] for index in vjp_node.requires_grad]
+    return _trace(recorder, list(map(_values_of, proxies)), results, len(results) == 1, [])
 
 
 def _stands_for(recorder: Recorder, operand: Any) -> Any:
@@ -202,16 +202,16 @@ def _with_dtype(like: Any) -> Any:
     return like
 
 
-def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], answers: Sequence[Any]) -> tuple[Any, Any]:
+def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], results: Sequence[Any]) -> tuple[Any, Any]:
     """Return (answer, upstream gradient) as rules take them."""
     if not vjp_node.several:
-        answer = answers[0] if answers else _proxy_of(recorder, _with_dtype(vjp_node.like))
-        return answer, upstream[0]
+        result = results[0] if results else _proxy_of(recorder, _with_dtype(vjp_node.like))
+        return result, upstream[0]
     if vjp_node.answers == (ANSWER,):
-        outputs = list(answers[0])
+        outputs = list(results[0])
     else:
         outputs = [_proxy_of(recorder, Shaped(shape, dtype)) for shape, dtype in vjp_node.output_shapes]
-        for index, proxy in zip(vjp_node.answers, answers, strict=True):
+        for index, proxy in zip(vjp_node.answers, results, strict=True):
             while len(outputs) <= index:
                 outputs.append(None)
             outputs[index] = proxy

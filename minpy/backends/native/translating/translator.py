@@ -126,8 +126,8 @@ class _Translator:
         return self.emitter.steps[start:]
 
     def _width(self, node: Node) -> int:
-        answer = self.env[node]
-        return len(answer) if isinstance(answer, (tuple, list)) else 0
+        result = self.env[node]
+        return len(result) if isinstance(result, (tuple, list)) else 0
 
     def _array(self, value: Value) -> Array:
         result = self._read(value)
@@ -138,19 +138,19 @@ class _Translator:
         raise Untranslatable(f"{value.node.described()} gives a {type(result).__name__}, which is no array")
 
     def _arrays(self) -> dict[Value, Array]:
-        result = {}
-        for node, answer in self.env.items():
-            several = answer if isinstance(answer, (tuple, list)) else [answer]
+        arrays = {}
+        for node, result in self.env.items():
+            several = result if isinstance(result, (tuple, list)) else [result]
             for index, item in enumerate(several):
                 if isinstance(item, Array):
-                    result[Value(node, index)] = item
-        return result
+                    arrays[Value(node, index)] = item
+        return arrays
 
     def _read(self, value: Value) -> Any:
-        answer = self.env[value.node]
-        if not isinstance(answer, (tuple, list)):
-            return answer
-        return tuple(answer) if value.index == ANSWER else answer[value.index]
+        result = self.env[value.node]
+        if not isinstance(result, (tuple, list)):
+            return result
+        return tuple(result) if value.index == ANSWER else result[value.index]
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
@@ -194,16 +194,16 @@ class _Translator:
         self._require_facts(node, result.value)
         return result
 
-    def _require_facts(self, node: Node, found: Any) -> None:
+    def _require_facts(self, node: Node, result: Any) -> None:
         """Refuse an answer that is not what running the step gave."""
         fact = self.facts.get(node)
         if fact is None:
             return
         expected = [(fact.shape, fact.dtype)] if fact.shape is not None else list(fact.parts)
-        several = isinstance(found, (tuple, list))
-        answers = [(item.shape, item.dtype) for item in (found if several else [found])]
-        if answers != expected or several != (fact.shape is None):
-            raise NotLowered(f"it would give {answers}, and not {expected}")
+        several = isinstance(result, (tuple, list))
+        actual = [(item.shape, item.dtype) for item in (result if several else [result])]
+        if actual != expected or several != (fact.shape is None):
+            raise NotLowered(f"it would give {actual}, and not {expected}")
 
     def _update(self, value: Value, array: Array) -> None:
         """Note what a state is after an operator that changes it."""
@@ -231,8 +231,8 @@ class _Translator:
             for value, operand in zip(node.inputs, operands, strict=True)
         ]
         function = None if _is_the_frames(node) else step_call(node)
-        answers = self.emitter.call(function, arguments, facts, reason, node)
-        self.env[node] = answers[0] if fact.shape is not None else list(answers)
+        outputs = self.emitter.call(function, arguments, facts, reason, node)
+        self.env[node] = outputs[0] if fact.shape is not None else list(outputs)
         for value in node.auxiliary_inputs():
             if value.node.operator is not None:
                 raise Untranslatable(
@@ -263,13 +263,13 @@ def _is_the_frames(node: Node) -> bool:
 
 def _drop_dead(parts: Sequence[Part]) -> None:
     """Drop the steps on which nothing depends; calls may do something else beside what they give."""
-    needed: set[Array] = set()
+    live: set[Array] = set()
     for part in reversed(parts):
-        needed.update(part.outputs)
-        needed.update(source for _, source in part.updates)
+        live.update(part.outputs)
+        live.update(source for _, source in part.updates)
         alive = []
         for step in reversed(part.steps):
-            if isinstance(step, Call) or any(output in needed for output in step.outputs):
-                needed.update(step.operands)
+            if isinstance(step, Call) or any(output in live for output in step.outputs):
+                live.update(step.operands)
                 alive.append(step)
         part.steps[:] = reversed(alive)

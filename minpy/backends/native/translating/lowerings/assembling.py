@@ -60,9 +60,9 @@ def concatenate(emitter: Emitter, arrays: Any, axis: int | None = 0, dtype: Any 
         start += part.shape[axis]
     fill = next((value for value in map(uniform_value, parts) if value is not None), None)
     if fill is not None:  # what is the same everywhere is between the other pieces
-        kept = [position for position, part in enumerate(parts) if not _is_all(part, fill)]
-        if kept:
-            return emitter.assembly([parts[item] for item in kept], shape, [places[item] for item in kept], fill=fill)
+        pieces = [position for position, part in enumerate(parts) if not _is_all(part, fill)]
+        if pieces:
+            return emitter.assembly([parts[i] for i in pieces], shape, [places[i] for i in pieces], fill=fill)
     return emitter.assembly(parts, shape, places)
 
 

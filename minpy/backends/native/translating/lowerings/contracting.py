@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,15 +61,15 @@ def contract(
 
 
 def _added_up(
-    emitter: Emitter, array: Array, names: Sequence[Any], kept: set[Any], lengths: dict[Any, int]
+    emitter: Emitter, array: Array, names: Sequence[Any], needed_names: set[Any], lengths: dict[Any, int]
 ) -> tuple[Array, list[Any]]:
     """Return an array summed over the axes that nobody else has, and the names of the others."""
-    axes = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    axes = tuple(axis for axis, name in enumerate(names) if name not in needed_names)
     if not axes:
         return array, list(names)
     result = _sum(emitter, array, axes)
     shape = [length for axis, length in enumerate(array.shape) if axis not in axes]
-    return emitter.reshape(result, shape), [name for name in names if name in kept]
+    return emitter.reshape(result, shape), [name for name in names if name in needed_names]
 
 
 def _sum(emitter: Emitter, array: Array, axes: Sequence[int]) -> Array:
@@ -91,16 +92,16 @@ def _multiplied(
     b: Sequence[Any],
     names: Sequence[Any],
     lengths: dict[Any, int],
-    kept: int,
+    result_ndim: int,
 ) -> Array:
-    """Return the sum of products as elementwise products, and their sums over all axes but the first `kept`."""
+    """Return the sum of products as elementwise products, summed over all axes but the first `result_ndim`."""
     if first.dtype.kind not in "f" and math.prod(lengths.values()) > _WHOLE:
         raise NotLowered(f"a large product of {first.dtype.name}")
     product = emitter.elementwise("multiply", _aligned(emitter, first, a, names), _aligned(emitter, second, b, names))
     product = emitter.broadcast(product, [lengths[name] for name in names])
-    if kept == len(names):
+    if result_ndim == len(names):
         return product
-    return emitter.reshape(_sum(emitter, product, range(kept, len(names))), product.shape[:kept])
+    return emitter.reshape(_sum(emitter, product, range(result_ndim, len(names))), product.shape[:result_ndim])
 
 
 def _matrices(
@@ -194,20 +195,20 @@ def _vdot(emitter: Emitter, a: Array, b: Array) -> Array:
 def _tensordot(emitter: Emitter, a: Array, b: Array, axes: Any = 2) -> Array:
     first, second = _both(emitter, a, b)
     if isinstance(axes, int):
-        ours: Any = range(len(first.shape) - axes, len(first.shape))
-        theirs: Any = range(axes)
+        first_axes: Any = range(len(first.shape) - axes, len(first.shape))
+        second_axes: Any = range(axes)
     else:
-        ours, theirs = ((item,) if isinstance(item, int) else tuple(item) for item in axes)
-    ours = [item % len(first.shape) for item in ours]
-    theirs = [item % len(second.shape) for item in theirs]
-    left: list[Any] = [f"a{axis}" for axis in range(len(first.shape))]
-    right: list[Any] = [f"b{axis}" for axis in range(len(second.shape))]
-    for own, other in zip(ours, theirs, strict=True):
-        _require_equal(first.shape[own], second.shape[other])
-        right[other] = left[own]
-    shared = {left[own] for own in ours}
-    to = [name for name in (*left, *right) if name not in shared]
-    return contract(emitter, first, second, left, right, to)
+        first_axes, second_axes = ((item,) if isinstance(item, int) else tuple(item) for item in axes)
+    first_axes = [item % len(first.shape) for item in first_axes]
+    second_axes = [item % len(second.shape) for item in second_axes]
+    first_names: list[Any] = [f"a{axis}" for axis in range(len(first.shape))]
+    second_names: list[Any] = [f"b{axis}" for axis in range(len(second.shape))]
+    for axis, second_axis in zip(first_axes, second_axes, strict=True):
+        _require_equal(first.shape[axis], second.shape[second_axis])
+        second_names[second_axis] = first_names[axis]
+    shared = {first_names[axis] for axis in first_axes}
+    to = [name for name in (*first_names, *second_names) if name not in shared]
+    return contract(emitter, first, second, first_names, second_names, to)
 
 
 @lowers("outer", numpy.multiply.outer)
@@ -219,11 +220,11 @@ def _outer(emitter: Emitter, a: Array, b: Array) -> Array:
 @lowers("kron")
 def _kron(emitter: Emitter, a: Array, b: Array) -> Array:
     ndim = max(len(a.shape), len(b.shape))
-    ours, theirs = ((1,) * (ndim - len(item.shape)) + item.shape for item in (a, b))
-    first = emitter.reshape(a, [part for length in ours for part in (length, 1)])
-    second = emitter.reshape(b, [part for length in theirs for part in (1, length)])
+    a_shape, b_shape = ((1,) * (ndim - len(array.shape)) + array.shape for array in (a, b))
+    first = emitter.reshape(a, [part for length in a_shape for part in (length, 1)])
+    second = emitter.reshape(b, [part for length in b_shape for part in (1, length)])
     product = apply(emitter, numpy.multiply, first, second)
-    return emitter.reshape(product, [item * other for item, other in zip(ours, theirs, strict=True)])
+    return emitter.reshape(product, list(map(operator.mul, a_shape, b_shape)))
 
 
 @lowers("einsum")
@@ -236,12 +237,12 @@ def _einsum(emitter: Emitter, subscripts: str, *operands: Array, dtype: Any = No
     for array, names in zip(operands, input_names, strict=True):
         arrays.append(_diagonals(emitter, emitter.cast(array, wide), names))
     result, names = arrays[0]
-    for position, (other, theirs) in enumerate(arrays[1:], 1):
+    for position, (operand, operand_names) in enumerate(arrays[1:], 1):
         later = {name for _, names_of in arrays[position + 1 :] for name in names_of} | set(to)
-        needed = [name for name in dict.fromkeys([*names, *theirs]) if name in later]
+        result_names = [name for name in dict.fromkeys([*names, *operand_names]) if name in later]
         if position == len(arrays) - 1:
-            needed = list(to)
-        result, names = contract(emitter, result, other, names, theirs, needed), needed
+            result_names = list(to)
+        result, names = contract(emitter, result, operand, names, operand_names, result_names), result_names
     lengths = dict(zip(names, result.shape, strict=True))
     result, names = _added_up(emitter, result, names, set(to), lengths)
     return emitter.transpose(result, [names.index(name) for name in to])
@@ -276,9 +277,9 @@ def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[Any]], list[
 
 def _diagonals(emitter: Emitter, array: Array, names: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Return the view of an array in which each name is that of one axis."""
-    kept = list(dict.fromkeys(names))
-    if len(kept) == len(names):
-        return array, kept
-    letters = {name: chr(ord("a") + position) for position, name in enumerate(kept)}
-    text = "".join(letters[name] for name in names) + "->" + "".join(letters[name] for name in kept)
-    return emitter.view(array, lambda values: numpy.einsum(text, values)), kept
+    unique = list(dict.fromkeys(names))
+    if len(unique) == len(names):
+        return array, unique
+    letters = {name: chr(ord("a") + position) for position, name in enumerate(unique)}
+    text = "".join(letters[name] for name in names) + "->" + "".join(letters[name] for name in unique)
+    return emitter.view(array, lambda values: numpy.einsum(text, values)), unique

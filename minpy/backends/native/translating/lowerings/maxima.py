@@ -111,13 +111,13 @@ def _placed_among(
     shape = (*gradient.shape[:2], *lengths)
     whole = (slice(None), slice(None))
     parts, places = [], []
-    for ones in itertools.product(*along):
-        elements = (*whole, *(slice(item.first, None, s) for item, s in zip(ones, stride, strict=True)))
+    for group in itertools.product(*along):
+        elements = (*whole, *(slice(item.first, None, s) for item, s in zip(group, stride, strict=True)))
         total = None if zero is None else constant(zero, gradient.dtype)
-        for met in itertools.product(*(item.windows for item in ones)):
-            taken = (slice(number, number + item.length) for (_, number), item in zip(met, ones, strict=True))
-            key = taking((*whole, *taken))
-            number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
+        for windows in itertools.product(*(item.windows for item in group)):
+            slices = (slice(number, number + item.length) for (_, number), item in zip(windows, group, strict=True))
+            key = taking((*whole, *slices))
+            number = int(numpy.ravel_multi_index([offset for offset, _ in windows], kernel))
             is_it = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
             part = emitter.elementwise("multiply", emitter.view(gradient, key), is_it)
             total = part if total is None else emitter.elementwise("add", total, part)
