@@ -1,11 +1,11 @@
 """Native programs, built now or by an earlier process: what runs a program is kept on disk beside its machine code.
 
-A program is translated in any case, users' functions traced anew: what they come to says which plan is theirs
-(`identity`). All that follows, simplifying, fusing, printing, compiling, takes ten times as long, and is left out where
-a plan was kept. What it would have told, for reports, is found out when somebody asks.
+A program is always translated, and users' functions traced anew: the key of its plan is made from the result
+(`cache_key.identity`). All that follows, simplifying, fusing, printing, compiling, takes ten times as long, and is
+skipped where a plan is cached. What reports need of it is built when somebody asks.
 
-A plan is a pickle in a file of `machine.store`, and as well guarded as machine code is, which is run as it is. Nodes
-and functions that it calls are numbers of calls in the translated program, which is there when a plan is read.
+A plan is a pickle in a file of `machine.code_cache`, as well guarded as machine code is. Nodes and functions that it
+calls are numbers of calls in the translated program, which is there when a plan is read.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ __all__ = ["native_program"]
 
 
 def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any) -> NativeExecutable:
-    """Return a program as native code, by the plan that was kept of it if there is one.
+    """Return a program as native code, by its cached plan if there is one.
 
-    Parameters and errors are those of `building.build`; all options are part of what a plan is found by.
+    Parameters and errors are those of `program_builder.build`; all options are part of the plan's key.
     """
     with _without_garbage_collection():
         began = time.perf_counter()
@@ -69,7 +69,7 @@ def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any
 
 
 def _cached_plan(key: str, translation: Translation) -> Plan | None:
-    """Return the plan that was kept for a translated program; None, if there is none, or it is damaged."""
+    """Return the cached plan of a translated program; None, if there is none, or it is damaged."""
     entry = Store(kind="plan").find(key)
     try:
         plan = None if entry is None else _Unpickler(entry[0], translation).load()
@@ -131,10 +131,7 @@ class _Unpickler(pickle.Unpickler):
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Let nobody look for garbage: planning makes many small things, hardly any of them garbage.
-
-    Looking would take a third of the time.
-    """
+    """Disable garbage collection: planning makes many small objects, and collecting would take a third of the time."""
     is_enabled = gc.isenabled()
     gc.disable()
     try:

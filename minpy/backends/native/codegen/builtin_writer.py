@@ -1,7 +1,7 @@
 """The binary interface of generated functions, which Python calls as builtins.
 
 `PyObject *f(PyObject *self, PyObject *const *args, Py_ssize_t n)`: `self` is the table of what differs between
-processes, or between contexts (`table`), so that the code can be kept in a cache; `args` are arrays of NumPy's.
+processes, or between contexts (`address_table`), so that the code can be kept in a cache; `args` are arrays of NumPy's.
 
 Code for one shape and dtype that is called on an array of another would read what is not there. So a function looks at
 the objects that it is given before it does anything: are they NumPy arrays, of this dtype and shape, C-contiguous,
@@ -76,7 +76,7 @@ class BuiltinWriter(FunctionWriter):
         super().__init__()
         self._table = table
         self._entries: dict[Hashable, str] = {}
-        self._begin = self.data("%self")
+        self._entries_begin = self.data("%self")
 
     def data(self, instance: str) -> str:
         """Return where the elements of an array begin."""
@@ -99,7 +99,7 @@ class BuiltinWriter(FunctionWriter):
 
     def entry_here(self, key: Hashable) -> str:
         """Return an entry of the table, read here."""
-        return self.put(f"load ptr, ptr {self.address(self._begin, 'ptr', self._table.slot(key))}")
+        return self.put(f"load ptr, ptr {self.address(self._entries_begin, 'ptr', self._table.slot(key))}")
 
     def check(self, instance: str, dtype: numpy.dtype, written: bool, shape: Sequence[int] | None = None) -> None:
         """Write the code that looks at an argument."""

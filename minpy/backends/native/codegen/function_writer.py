@@ -1,7 +1,8 @@
 """LLVM IR written instruction by instruction: what all writers of functions share.
 
-Names are numbers in order, so that equal functions have equal texts. `kernels.writing` adds elements in memory and
-hints for LLVM, `convolutions.emitter` vectors and integers that are known, `mathematics.writing` Python's operators.
+Names are numbers in order, so that equal functions have equal texts. `kernels.function_writer` adds elements in
+memory and hints for LLVM, `convolutions.vector_writer` vectors and integers known while writing,
+`mathematics.scalar_function` Python's operators.
 """
 
 from __future__ import annotations

@@ -93,10 +93,10 @@ class Launch:
         return sum(map(seconds, self.runs))
 
 
-_Print = Callable[[Nest], Kernel]
+_KernelOf = Callable[[Nest], Kernel]
 
 
-def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Launch:
+def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _KernelOf, has_blas: bool) -> Launch:
     """Return what an item of a schedule becomes.
 
     `places` has arrays that lie in the memory of others, `kernel_of` gives the kernel of a nest. Without a BLAS Python
@@ -120,9 +120,9 @@ def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_
         kernels = tuple(item.form.kernels(item))
         outside = {owner_of(array, places) for array in (*item.operands, *item.outputs)}
         used = dict.fromkeys(pointer.array for kernel in kernels for pointer in kernel.pointers)
-        spare = [array for array in used if owner_of(array, places) not in outside and not array.is_constant]
+        temporaries = [array for array in used if owner_of(array, places) not in outside and not array.is_constant]
         scratch = _scratch(kernels)
-        return Launch(item, kernels, Uses(item.operands, item.outputs, spare, scratch))
+        return Launch(item, kernels, Uses(item.operands, item.outputs, temporaries, scratch))
     return _product(item, places, kernel_of, has_blas)
 
 
@@ -165,13 +165,13 @@ def _assembled(assembly: Assembly) -> list[Nest]:
 # -- products --------------------------------------------------------------------------------------------------------
 
 
-def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Launch:
+def _product(item: Product, places: Mapping[Array, Place], kernel_of: _KernelOf, has_blas: bool) -> Launch:
     where = [allocation(operand, places) for operand in item.operands]
     result = allocation(item.output, places)
-    # In one place only if they lie there alike: a transposed array would be read where the result is already.
-    alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
-    alike = alike and all(operand.owner is not where[2].owner for operand in where[:2])
-    in_place = [(item.output, item.operands[2])] if alike else []
+    # In place only if both have the same layout: a transposed array would be read where the result is already.
+    same_layout = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
+    same_layout = same_layout and all(operand.owner is not where[2].owner for operand in where[:2])
+    in_place = [(item.output, item.operands[2])] if same_layout else []
     if not item.output.size:
         return Launch(item, (), Uses(item.operands, item.outputs))
     kernel, matrices = None, matrices_of(item, where, result)
@@ -184,19 +184,19 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     if not has_blas:
         return Launch(item, (), Uses(item.operands, item.outputs), is_native=False)
     runs: list[Operation] = []
-    spare: list[Array] = []
+    temporaries: list[Array] = []
     for position, operand in enumerate(item.operands[:2]):
         rows, columns = operand.shape[-2:]
         if blas_matrix(rows, columns, where[position].layout.strides) is None:
             nest, copy = copied(operand)
             runs.append(kernel_of(nest))
-            spare.append(copy)
+            temporaries.append(copy)
             where[position] = allocation(copy, {})
     target = result
     rows, columns = item.output.shape[-2:]
     if not is_row_major(rows, columns, result.layout.strides):
         row_major = Product.of(*item.operands[:2])
-        spare.append(row_major)
+        temporaries.append(row_major)
         target = allocation(row_major, {})
         in_place = []
     adds = len(where) == 3
@@ -205,4 +205,4 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     runs.append(gemm_of(item, where[0], where[1], target, adds))
     if target != result:
         runs.append(kernel_of(copied(target.owner, result.owner, result.layout)[0]))
-    return Launch(item, tuple(runs), Uses(item.operands, item.outputs, spare, _scratch(runs), in_place))
+    return Launch(item, tuple(runs), Uses(item.operands, item.outputs, temporaries, _scratch(runs), in_place))

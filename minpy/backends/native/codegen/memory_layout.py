@@ -34,7 +34,7 @@ class Uses(NamedTuple):
 
     reads: Sequence[Array]
     writes: Sequence[Array]
-    spare: Sequence[Array] = ()
+    temporaries: Sequence[Array] = ()
     scratch: int = 0
     in_place: Sequence[tuple[Array, Array]] = ()
 
@@ -66,7 +66,7 @@ class Memory(MemoryPlan[Array]):
         spans: dict[Array, tuple[int, int]] = {}
         in_place: list[tuple[int, Array, Array]] = []
         for number, uses in enumerate(launches):
-            for array in (*uses.reads, *uses.writes, *uses.spare):
+            for array in (*uses.reads, *uses.writes, *uses.temporaries):
                 owner = self.owner(array)
                 if owner not in elsewhere and owner not in self.prepared and not owner.is_constant:
                     spans[owner] = (spans.get(owner, (number, number))[0], number)

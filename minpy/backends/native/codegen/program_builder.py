@@ -1,4 +1,4 @@
-"""Programs built as native code: translated, fused, laid out in memory, printed as LLVM IR, compiled."""
+"""Programs built as native code: translated, fused, laid out in memory, written as LLVM IR, compiled."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Build:
     def text(self) -> str:
         """Return the source of all parts, and what memory they take."""
         memory = self.memory
-        held = f"{memory.nbytes} bytes of memory hold {memory.unshared_bytes} bytes of answers"
+        memory_text = f"{memory.nbytes} bytes of memory hold {memory.unshared_bytes} bytes of answers"
         if memory.prepared:
             count = sum(map(len, self.launches))
-            held = (
-                f"{len(self.translation.report)} steps as {count} of native code and calls; {held}, and "
+            memory_text = (
+                f"{len(self.translation.report)} steps as {count} of native code and calls; {memory_text}, and "
                 f"{memory.prepared_bytes} bytes what is made of parameters"
             )
-        return "\n".join([*(part.described() for part in self.plan.parts.values()), f"# {held}."])
+        return "\n".join([*(part.described() for part in self.plan.parts.values()), f"# {memory_text}."])
 
 
 def build(
@@ -95,7 +95,7 @@ class _Builder:
     parameters: Collection[int]
     seconds: dict[str, float] = field(default_factory=dict)
     interface: Interface = field(default_factory=Interface)
-    first: int = 0  # the number of the forward part
+    forward_index: int = 0  # the number of the forward part
 
     def build(self, facts: Mapping[Node, ArrayFact], translation: Translation | None) -> Build:
         if translation is None:
@@ -104,13 +104,13 @@ class _Builder:
         routine = self._with_interface(translation.routine)
         with self._stage("passes"):
             routine = self._optimized(routine)
-        self.first = int(routine.parts[0].name == PREPARED)
+        self.forward_index = int(routine.parts[0].name == PREPARED)
         with self._stage("fusing"):
             schedules = scheduled(routine)
         numpy_blas = blas.find()
         kernels: dict[Nest, Kernel] = {}
 
-        def printed(nest: Nest) -> Kernel:
+        def cached_kernel_of(nest: Nest) -> Kernel:
             if nest not in kernels:
                 kernels[nest] = kernel_of(nest)
             return kernels[nest]
@@ -120,7 +120,10 @@ class _Builder:
             places.update(schedule.places)
         with self._stage("kernels"):
             launches = [
-                [launch_of(item, places, printed, numpy_blas is not None) for item in self._items(part, schedule)]
+                [
+                    launch_of(item, places, cached_kernel_of, numpy_blas is not None)
+                    for item in self._items(part, schedule)
+                ]
                 for part, schedule in zip(routine.parts, schedules, strict=True)
             ]
         with self._stage("memory"):
@@ -172,14 +175,14 @@ class _Builder:
     def _preparation(
         self, routine: Routine, launches: list[list[Launch]], memory: Memory
     ) -> tuple[tuple[int, ...], int] | None:
-        if not self.first:
+        if not self.forward_index:
             return None
         read = {memory.owner(array) for launch in launches[0] for array in launch.uses.reads}
         inputs = routine.parts[1].inputs
         return tuple(position for position, array in enumerate(inputs) if array in read), memory.prepared_bytes
 
     def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
-        forward, *backwards = routine.parts[self.first :]
+        forward, *backwards = routine.parts[self.forward_index :]
         groups = [forward.inputs]
         for backward in backwards:
             groups += [backward.inputs[: len(self.steps.cotangents)], self.interface.targets]
@@ -231,16 +234,18 @@ class _Builder:
 
     def _memory(self, routine: Routine, launches: list[list[Launch]], places: Mapping[Array, Place]) -> Memory:
         interface = self.interface
-        native = [
+        native_owners = [
             {owner_of(array, places) for launch in part if not _is_python(launch) for array in launch.uses.writes}
             for part in launches
         ]
-        outputs = routine.parts[self.first].outputs
+        outputs = routine.parts[self.forward_index].outputs
         if self.steps.stored:
-            interface.settle_stores(routine.parts[self.first], self.steps.stored, places, launches[self.first])
-        interface.settle_outputs(outputs[: len(self.steps.outputs)], places, native[self.first])
+            interface.settle_stores(
+                routine.parts[self.forward_index], self.steps.stored, places, launches[self.forward_index]
+            )
+        interface.settle_outputs(outputs[: len(self.steps.outputs)], places, native_owners[self.forward_index])
         if self.steps.grad_req:
-            interface.settle_gradients(routine.parts[1].outputs, places, native[1])
+            interface.settle_gradients(routine.parts[1].outputs, places, native_owners[1])
         elsewhere = {*interface.arguments, *interface.new, *interface.direct}
         uses = []
         for part, launches_of_part in zip(routine.parts, launches, strict=True):
@@ -249,13 +254,13 @@ class _Builder:
                 if _is_python(launch):
                     elsewhere.update(launch.uses.writes)
             uses.append(Uses([array for array in part.outputs if not array.is_constant], ()))  # copied at the end
-        lasting = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.first else ()
+        lasting = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.forward_index else ()
         return Memory(uses, places, elsewhere, (), interface.preferred, lasting)
 
     def _write_parts(
         self, writer: PartWriter, routine: Routine, launches: list[list[Launch]], translation: Translation
     ) -> None:
-        forward = routine.parts[self.first]
+        forward = routine.parts[self.forward_index]
         count = len(self.steps.outputs)
         saved_for_replay, position = [], count
         for node, width in translation.saved_for_replay:
@@ -270,12 +275,12 @@ class _Builder:
         for part in launches:
             numbered.append(list(enumerate(part, begin)))
             begin += len(part) + 1
-        if self.first:
+        if self.forward_index:
             writer.prepare(forward.inputs, numbered[0])
         targets = {target for target, _ in forward.updates}
         updated = [position for position, array in enumerate(forward.inputs) if array in targets]
         writer.forward(
-            forward.inputs, numbered[self.first], forward.outputs[:count], saved_for_replay, read_later, updated
+            forward.inputs, numbered[self.forward_index], forward.outputs[:count], saved_for_replay, read_later, updated
         )
         if self.steps.grad_req:
             backward = routine.parts[1]

@@ -1,4 +1,4 @@
-"""The loop of an update around its kernel: a builtin that makes the steps of several weights (see `updating`)."""
+"""The loop of an update around its kernel: a builtin that updates several weights (see `optimizer_updates`)."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def choose(problem: Problem, computed: str, processor: Processor, inference: boo
 
     In inference, where there are no gradients, few examples have the channels last.
     """
-    ways: dict[str, float] = {}
+    cycles_by_kind: dict[str, float] = {}
     depthwise = problem.is_depthwise and problem.groups > 1
     if (
         inference
@@ -91,19 +91,19 @@ def choose(problem: Problem, computed: str, processor: Processor, inference: boo
     ):
         # All of a network lies the same way: products and ways with the batch last would have it turned.
         if depthwise:
-            ways["channels depthwise"] = _channels_depthwise(problem, processor)
+            cycles_by_kind["channels depthwise"] = _channels_depthwise(problem, processor)
         else:
-            ways["channels"] = _channels(problem, processor)
+            cycles_by_kind["channels"] = _channels(problem, processor)
             if covers_winograd(problem, computed):
-                ways["channels winograd"] = winograd_cycles(problem, computed, processor, channels_last=True)
+                cycles_by_kind["channels winograd"] = winograd_cycles(problem, computed, processor, channels_last=True)
     else:
-        ways["direct"] = _direct(problem, computed, processor)
+        cycles_by_kind["direct"] = _direct(problem, computed, processor)
         if is_product(problem):
-            ways["product"] = PRODUCT * _products(problem, processor)
+            cycles_by_kind["product"] = PRODUCT * _products(problem, processor)
         if covers_winograd(problem, computed):
-            ways["winograd"] = winograd_cycles(problem, computed, processor, channels_last=False)
-        ways["columns"] = _columns(problem, computed, processor)
-    cycles = tuple(sorted(ways.items(), key=lambda way: way[1]))
+            cycles_by_kind["winograd"] = winograd_cycles(problem, computed, processor, channels_last=False)
+        cycles_by_kind["columns"] = _columns(problem, computed, processor)
+    cycles = tuple(sorted(cycles_by_kind.items(), key=lambda way: way[1]))
     return Plan(cycles[0][0], computed, problem, cycles)
 
 

@@ -141,7 +141,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
     (height, width), (_, length), batch = problem.lengths, problem.positions, problem.batch
     left, right = axis.inside
     together = min(TOGETHER, right - left)
-    several = problem.filters // problem.groups
+    filters_per_group = problem.filters // problem.groups
 
     def existing(column: Integer, data: str, distance: Integer) -> str:
         return code.either_pointer(code.within(column, width), code.at(data, distance), "%scratch")
@@ -172,7 +172,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
 
     code.store(code.zero, "%scratch")
     with code.loop("%begin", "%end") as f:
-        data = code.at("%p0", code.multiply(code.quotient(f.index, several), height * width * batch))
+        data = code.at("%p0", code.multiply(code.quotient(f.index, filters_per_group), height * width * batch))
         gradient = code.at("%p1", code.multiply(f.index, rows.count * length * batch))
         with code.loop(0, problem.kernel[0]) as i:
             offset = code.add(code.multiply(i.index, problem.dilate[0]), -problem.pad[0])

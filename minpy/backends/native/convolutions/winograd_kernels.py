@@ -101,7 +101,7 @@ def kernels_of(packed: numpy.ndarray, starts: list[int]) -> numpy.ndarray:
 
 
 def winograd_weight(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> Code:
-    """Return the function that transforms a weight: G g G'. Its pointers: the weight, and what it becomes."""
+    """Return the function that transforms a weight: G g G'. Its pointers: the weight, and the transformed weight."""
     correlation = correlation_of(problem, computed)
     filters = _filters(correlation, processor, channels_last)
     code, strides = Emitter(correlation.element, filters.width), correlation.weight
@@ -197,7 +197,7 @@ def _cut_channels_last(correlation: Correlation, count: int, processor: Processo
 
 
 def winograd_cycles(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> float:
-    """Return the cycles that it takes, as the model of `choosing` counts them."""
+    """Return the cycles that it takes, as `cost_model` counts them."""
     return _writer(problem, computed, processor, channels_last).cut.cycles
 
 
@@ -217,14 +217,14 @@ def _writer(problem: Problem, computed: str, processor: Processor, channels_last
 
 
 class _Writer(ABC):
-    """Writes the three stages; its kinds say what vectors are of, and how arrays and scratch memory lie.
+    """Writes the three stages; subclasses say what vectors hold, and how arrays and scratch memory are laid out.
 
     Attributes
     ----------
     lanes : VectorsOfBatch
         The vectors along the last axis of the results: of examples, or of filters.
     images, vectors : int
-        Pictures, and vectors of a place in one that are tiles of their own: with the batch last, all examples are one.
+        Images, and vectors per position of an image that are tiles of their own: with the batch last, one image.
     data_pixel, result_pixel : int
         How far apart neighbours in a row lie.
     data_vectors, result_vectors : int
@@ -279,7 +279,7 @@ class _Writer(ABC):
                 self.write_results(code.add(first, tile.index), tile.index, filters)
         return Code(code.body(3), ("data", "weight"), ("result",), cut.blocks * cut.parts, scratch, PREFETCH)
 
-    def place(
+    def locate(
         self, number: Integer, offsets: tuple[int, int], lengths: tuple[int, int], pixel: int, count: int
     ) -> tuple[Integer, list[list[str]], str]:
         """Return where a tile begins in an array, which of its elements exist, and whether all do."""
@@ -298,19 +298,19 @@ class _Writer(ABC):
             return [code.within(position, length) for position in positions]
 
         rows, columns = existing(row, lengths[0]), existing(column, lengths[1])
-        whole = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
+        all_exist = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
         exists = [[code.both(in_rows, in_columns) for in_columns in columns] for in_rows in rows]
         line = code.add(code.multiply(code.add(code.multiply(image, lengths[0]), row), lengths[1]), column)
         start = self.lanes.start(code, vector) if self.vectors > 1 else 0
-        return code.add(code.multiply(line, pixel), start), exists, whole
+        return code.add(code.multiply(line, pixel), start), exists, all_exist
 
     def write_data(self, number: Integer, tile: Integer) -> None:
         """Write B' d B of all terms of a tile."""
         code, correlation = self.code, self.correlation
         offsets = (correlation.rows[0].offset, correlation.columns[0].offset)
-        place, exists, is_inside = self.place(number, offsets, correlation.source, self.data_pixel, SIDE)
+        place, exists, is_inside = self.locate(number, offsets, correlation.source, self.data_pixel, SIDE)
         image = code.at("%p0", place)
-        room = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
+        target_start = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
         line = correlation.source[1] * self.data_pixel
 
         def write(inside: bool) -> list[str]:
@@ -318,12 +318,12 @@ class _Writer(ABC):
                 distance, target = self.data_places(vector.index)
                 source = code.at(image, distance)
 
-                def loaded(i: int, j: int, source: str = source) -> str:
+                def load(i: int, j: int, source: str = source) -> str:
                     pointer = code.at(source, i * line + j * self.data_pixel)
                     return code.load(pointer if inside else code.either_pointer(exists[i][j], pointer, "%scratch"))
 
-                for product, value in enumerate(transformed_square(code, data_line, SIDE, loaded)):
-                    code.store(value, room, code.add(target, product * self.data_product))
+                for product, value in enumerate(transformed_square(code, data_line, SIDE, load)):
+                    code.store(value, target_start, code.add(target, product * self.data_product))
             return []
 
         code.either(is_inside, lambda: write(True), lambda: write(False))
@@ -334,11 +334,11 @@ class _Writer(ABC):
         packed = self.correlation.terms * self.filters.width
         with (
             code.loop(0, PRODUCTS) as product,
-            code.loop(0, -(-cut.filters // cut.vectors)) as some,
-            code.loop(0, -(-cut.together // cut.tiles)) as several,
+            code.loop(0, -(-cut.filters // cut.vectors)) as filter_block,
+            code.loop(0, -(-cut.together // cut.tiles)) as tile_block,
         ):
-            block = code.smaller(code.multiply(some.index, cut.vectors), cut.filters - cut.vectors)
-            tile = code.smaller(code.multiply(several.index, cut.tiles), cut.together - cut.tiles)
+            block = code.smaller(code.multiply(filter_block.index, cut.vectors), cut.filters - cut.vectors)
+            tile = code.smaller(code.multiply(tile_block.index, cut.tiles), cut.together - cut.tiles)
             place = code.add(code.multiply(product.index, self.filters.count), filters, block)
             weight = code.at("%p1", code.multiply(place, packed))
             data = code.add(code.multiply(product.index, self.data_product), code.multiply(tile, self.data_tile))
@@ -365,7 +365,7 @@ class _Writer(ABC):
     def write_results(self, number: Integer, tile: Integer, filters: Integer) -> None:
         """Write A' m A of the filters of a part of a tile."""
         code, correlation = self.code, self.correlation
-        place, exists, is_whole = self.place(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
+        place, exists, is_whole = self.locate(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
         products = code.at("%scratch", self.products, code.multiply(tile, self.result_tile))
         line = correlation.target[1] * self.result_pixel
 
@@ -374,10 +374,10 @@ class _Writer(ABC):
                 distance, target = self.result_places(vector.index, filters)
                 source = code.at(products, distance)
 
-                def loaded(i: int, j: int, source: str = source) -> str:
+                def load(i: int, j: int, source: str = source) -> str:
                     return code.load(source, (SIDE * i + j) * self.result_product)
 
-                for index, value in enumerate(transformed_square(code, result_line, SIDE, loaded)):
+                for index, value in enumerate(transformed_square(code, result_line, SIDE, load)):
                     i, j = divmod(index, RESULTS)
                     pointer = code.at("%p2", code.add(place, target, i * line + j * self.result_pixel))
                     code.store(value, pointer if whole else code.either_pointer(exists[i][j], pointer, nowhere))
@@ -392,7 +392,7 @@ class _Writer(ABC):
 
     @abstractmethod
     def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
-        """Return the vectors and the numbers that meet each other for a term."""
+        """Return the vectors and the numbers that are multiplied with each other for a term."""
 
     @abstractmethod
     def result_place(self, block: Integer) -> Integer:
@@ -404,7 +404,7 @@ class _Writer(ABC):
 
 
 class _BatchLast(_Writer):
-    """Vectors are of examples, and meet the numbers of a block of filters."""
+    """Vectors are of examples, and are multiplied by the numbers of a block of filters."""
 
     channels_last = False
 
@@ -443,7 +443,7 @@ class _BatchLast(_Writer):
 
 
 class _ChannelsLast(_Writer):
-    """Vectors are of channels, and of filters, which meet the numbers of some tiles."""
+    """Vectors are of channels, and of filters, which are multiplied by the numbers of some tiles."""
 
     channels_last = True
 

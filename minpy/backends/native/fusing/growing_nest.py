@@ -50,7 +50,7 @@ class Growing:
         self.reads: dict[tuple[Array, Layout], None] = {}
         self._reductions: dict[Array, Axes] = {}
         self._rows: set[Array] = set()
-        self._dear: set[Array] = set()
+        self._costly: set[Array] = set()
         # Bytes read from arrays that are as large as the space, at each of its points.
         self._width = 0
 
@@ -58,7 +58,7 @@ class Growing:
         return array in self.phases
 
     def join(self, step: Loops) -> bool:
-        """Add a step after all that is there, if it can run here. What it reads is in this nest, or in memory."""
+        """Add a step after all others, if it can run here. What it reads is in this nest, or in memory."""
         fitted = self._fitted(step) if len(self.steps) < MAX_STEPS else None
         if fitted is None:
             return False
@@ -70,8 +70,8 @@ class Growing:
             self._rows.add(output)
         if isinstance(step, Reduce):
             self._reductions[output] = self._axes(step)
-        elif step.function in DEAR_FUNCTIONS or any(operand.root in self._dear for operand in step.operands):
-            self._dear.add(output)
+        elif step.function in DEAR_FUNCTIONS or any(operand.root in self._costly for operand in step.operands):
+            self._costly.add(output)
         for operand in step.operands:
             if operand.root in self.phases or operand.is_number:
                 continue
@@ -180,7 +180,7 @@ class Growing:
         return next((axes for axes in candidates if domain == self._row_shape(axes)), None)
 
     def _may_be_inner(self, required: Axes | None) -> bool:
-        """Tell whether rows may be those along some axes, for the reductions that are there, and for the cache."""
+        """Tell whether rows may be those along some axes, for the reductions so far, and for the cache."""
         if required is None:
             return True
         if (not required and self.steps) or not all(_agree(required, axes) for axes in self._reductions.values()):
@@ -195,16 +195,16 @@ class Growing:
             if root not in self.phases:
                 continue
             if operand is not root:
-                there = aligned_strides(root.shape, contiguous(root.shape), self.shape)
-                if operand.layout.offset or not self._lies_at(operand, there):
+                root_strides = aligned_strides(root.shape, contiguous(root.shape), self.shape)
+                if operand.layout.offset or not self._lies_at(operand, root_strides):
                     return None
             after = root in self._reductions and root not in self._rows
             phase = max(phase, self.phases[root] + after)
         return phase
 
-    def _lies_at(self, view: Array, there: tuple[int, ...]) -> bool:
+    def _lies_at(self, view: Array, root_strides: tuple[int, ...]) -> bool:
         try:
-            return aligned_strides(view.shape, view.layout.strides, self.shape) == there
+            return aligned_strides(view.shape, view.layout.strides, self.shape) == root_strides
         except ValueError:
             return False
 
@@ -226,7 +226,7 @@ class Growing:
         if row == self.size:
             # One row is all: two nests can each be done by two threads.
             return False
-        return not any(operand.root in self._dear and self.phases[operand.root] < phase for operand in step.operands)
+        return not any(operand.root in self._costly and self.phases[operand.root] < phase for operand in step.operands)
 
 
 def _agree(inner: Axes, axes: Axes) -> bool:

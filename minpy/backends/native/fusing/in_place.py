@@ -29,7 +29,7 @@ def placed(
     memory of its own. No place is in the memory of an array that has one itself.
     """
     placing = _Placing(items, lasting, returned)
-    return placing.places, placing.there
+    return placing.places, placing.done_in_place
 
 
 class _Placing:
@@ -37,7 +37,7 @@ class _Placing:
         self.lasting = lasting
         self.returned = returned
         self.places: dict[Array, Place] = {}
-        self.there: set[Assembly] = set()
+        self.done_in_place: set[Assembly] = set()
         self.sums: set[Array] = set()
         self.makers: dict[Array, Item] = {}
         self.readers: dict[Array, list[tuple[int, Item, Array]]] = {}
@@ -80,7 +80,7 @@ class _Placing:
                     return
                 places[array] = Place(outer.root, inside)
         self.places.update(places)
-        self.there.add(assembly)
+        self.done_in_place.add(assembly)
 
     def _layout_for(self, operand: Array, layout: Layout) -> Layout | None:
         """Return where the root of a piece would lie; None, if it cannot be computed there."""

@@ -60,7 +60,7 @@ class Body:
         self.row_pieces: RowPieces | None = None
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
-        self.leaves = False
+        self.leaves_partials = False
         # Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
         self.pieces = self._pieces() if self.is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
@@ -113,10 +113,10 @@ class Body:
         assert self.pieces is not None
         self.bounds = self.columns.bounds = {self.pieces.loop: self.pieces.bounds(self.w, number)}
         self.is_last = self.w.put(f"icmp eq i64 {number}, {self.pieces.count - 1}")
-        self.leaves = self.row_pieces is not None
+        self.leaves_partials = self.row_pieces is not None
         self.write()
         self.bounds = self.columns.bounds = {}
-        self.is_last, self.leaves = None, False
+        self.is_last, self.leaves_partials = None, False
 
     def finish(self) -> None:
         """Write what makes results of what all pieces have left."""
@@ -154,7 +154,7 @@ class Body:
             self._row_steps()
             for phase in self.phases:
                 self._phase(phase)
-                if not self.leaves:
+                if not self.leaves_partials:
                     self._row_steps()
             return
         dim = scope[level]
@@ -225,14 +225,14 @@ class Body:
         if blocks is not None:
             flush()
         if self.row_pieces is not None:
-            self.row_pieces.leave()
+            self.row_pieces.store_partials()
         elif not geometry.across:
             for lanes_of_step in lanes:
-                self.rows[lanes_of_step.step.output] = lanes_of_step.one()
+                self.rows[lanes_of_step.step.output] = lanes_of_step.combined_result()
         elif lanes:
             with self.strips.strip(lane, self.tile) as place:
                 for lanes_of_step in lanes:
-                    self._set_row(lanes_of_step.step.output, lanes_of_step.each(place.number), place)
+                    self._set_row(lanes_of_step.step.output, lanes_of_step.lane_result(place.number), place)
 
     def _end(self, start: str, step: int, last: int | str, length: int) -> str:
         """Write where a part of a loop, or of a piece of it, ends; pieces begin at multiples of `step`."""
@@ -320,7 +320,7 @@ class Body:
                 position = cursor.at(geometry.indices[lanes_of_step.step.output])
                 if lanes_of_step.index != "i64":
                     position = self.w.put(f"trunc i64 {position} to {lanes_of_step.index}")
-            lanes_of_step.take(
+            lanes_of_step.accumulate(
                 lane.number, self._operand(lanes_of_step.step.operands[0], values, lane), position, lane.filled
             )
         column_values = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
@@ -330,17 +330,17 @@ class Body:
             return
         with self.w.when(lane.filled):
             for reduction, value in column_values.items():
-                self.columns.take(reduction, value)
+                self.columns.accumulate(reduction, value)
             for array, access in written.items():
                 self.w.store(values[array], cursor.at(access), array.dtype)
 
     def _computed(self, step: Elementwise | Reduce, values: dict[Array, str], lane: Lane) -> str:
         operands = [self._operand(operand, values, lane) for operand in step.operands]
         if isinstance(step, Reduce):
-            return self._alone(step, operands[0])
+            return self._of_one_element(step, operands[0])
         return element_functions.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
 
-    def _alone(self, step: Reduce, value: str) -> str:
+    def _of_one_element(self, step: Reduce, value: str) -> str:
         """Write what a reduction gives of one element."""
         if step.function.startswith("arg"):
             return "0"
@@ -425,11 +425,11 @@ class Body:
                 continue
             if array in geometry.stores:
                 stored[array] = self._row(array, lane)
-        if self.leaves or not (column_values or stored):  # of pieces, who puts them together stores
+        if self.leaves_partials or not (column_values or stored):  # of pieces, who puts them together stores
             return
         with self.w.when(lane.filled):
             for reduction, value in column_values.items():
-                self.columns.take(reduction, value)
+                self.columns.accumulate(reduction, value)
             for array, value in stored.items():
                 self.w.store(value, self.cursor.at(geometry.stores[array]), array.dtype)
 

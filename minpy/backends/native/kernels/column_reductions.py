@@ -32,12 +32,12 @@ _COST = 4
 
 
 class _Column:
-    """One of them.
+    """A reduction along outer axes, summed up in memory.
 
     Attributes
     ----------
     result, access : Access
-        Its result, and where it is summed up: there, if no piece has a place of its own.
+        Its result, and where it is summed up: the same memory, unless pieces have memory of their own.
     totals, errors : Access or None
         Sums of the blocks, and their errors.
     level, every : int
@@ -74,10 +74,10 @@ class _Column:
 
 @dataclass(eq=False)
 class Columns:
-    """All of a nest.
+    """The column reductions of a nest.
 
     `reserve`: (number of elements, dtype) -> pointer to scratch memory. `tile`: the largest length of tiles.
-    `partials`: memory for what pieces leave.
+    `partials`: memory for partial results of pieces.
     """
 
     writer: Writer
@@ -98,8 +98,8 @@ class Columns:
         for array, axes in geometry.columns.items():
             step = array.step
             assert isinstance(step, Reduce)
-            of_rows = array in geometry.rows or is_of_rows(self.nest, step)
-            inside = [] if of_rows else geometry.inner
+            is_row_value = array in geometry.rows or is_of_rows(self.nest, step)
+            inside = [] if is_row_value else geometry.inner
             self.columns[array] = _Column(step, axes, geometry.stores[array], inside, geometry.scope)
 
     def cut(self, points: int) -> Pieces | None:
@@ -112,7 +112,7 @@ class Columns:
         return cut(first, first.length, unit, points // (_COST * max(elements, 1)))
 
     def lay_out(self, pieces: Pieces | None) -> None:
-        """Give memory to what is summed up apart from results.
+        """Allocate memory for partial results.
 
         `pieces`: those of the outermost loop of the scope, if it is cut.
         """
@@ -181,7 +181,7 @@ class Columns:
     # -- what happens when -------------------------------------------------------------------------------------------
 
     def begin(self, tile: int) -> None:
-        """Begin anew, before the loops of the scope."""
+        """Reset the partial results, before the loops of the scope."""
         for column in self.columns.values():
             if column.axes:
                 self._each(column, 0, tile, lambda column=column: self._clear(column))  # type: ignore[misc]
@@ -192,8 +192,8 @@ class Columns:
             if access is not None:
                 self.writer.store("0.0", self.cursor.at(access), _DOUBLE)
 
-    def take(self, step: Reduce, value: str) -> None:
-        """Take in a value."""
+    def accumulate(self, step: Reduce, value: str) -> None:
+        """Accumulate a value."""
         w, column = self.writer, self.columns[step.output]
         kind = memory_type(column.dtype)
         pointer = self.cursor.at(column.access)
@@ -243,7 +243,7 @@ class Columns:
         return total, w.put(f"fadd double {w.load(self.cursor.at(column.errors), _DOUBLE)}, {error}")
 
     def end(self, tile: int) -> None:
-        """Write the results of what was summed up in blocks; of a piece, what it leaves."""
+        """Write the results of sums in blocks; of a piece, its partial results."""
         for column in self.columns.values():
             if column.is_blocked:
                 finish = self._add_block if column.is_cut else self._finish
@@ -256,7 +256,7 @@ class Columns:
         w.store(rounded(w, column.dtype, total, error), place, column.dtype)
 
     def join(self, tile: int) -> None:
-        """Write the results of what all pieces have left."""
+        """Write the results, from the partial results of all pieces."""
         for column in self.columns.values():
             if column.is_cut:
                 self._each(column, 0, tile, lambda column=column: self._join(column))  # type: ignore[misc]
@@ -276,6 +276,6 @@ class Columns:
         w.store(rounded(w, column.dtype, *added(w, totals, errors)), place, column.dtype)
 
     def _piece_values(self, access: Access, kind: str) -> list[str]:
-        """Return what each piece has left of an element."""
+        """Return the partial result of each piece for an element."""
         assert self.pieces is not None
         return self.partials.read(self.pieces, access, kind)

@@ -1,4 +1,4 @@
-"""What each run of a nest's inner loops computes: what for the first time, what again, and what it reads back."""
+"""What each run of a nest's inner loops computes, computes again, and reads back from memory."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ __all__ = ["Lane", "Strips"]
 
 
 class Lane(NamedTuple):
-    """Where one is in a loop over lanes: which lane it is, and, if not all have elements, whether this one has."""
+    """A lane in a loop over lanes: its number, and, if not all have elements, whether this one has."""
 
     number: str
     filled: str | None = None

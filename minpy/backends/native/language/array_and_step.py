@@ -62,19 +62,19 @@ class Origin(NamedTuple):
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
-class _Referenced:
+class _WeakReferable:
     """What there can be weak references to: before Python 3.11, dataclasses with slots have no such one."""
 
     __slots__ = ("__weakref__",)
 
 
 @dataclass(eq=False, slots=True)
-class Array(_Referenced):
+class Array(_WeakReferable):
     """A value of a routine. Two are equal only if they are the same object.
 
     It is an output of its `step`, the one at `index`; inputs and constants have none, but constants a `value`, and
     inputs a `name` for messages. An input `is_parameter` if its values seldom change from call to call, see
-    `preparing`.
+    `parameter_hoisting`.
     """
 
     shape: tuple[int, ...]

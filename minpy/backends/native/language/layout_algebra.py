@@ -110,7 +110,7 @@ def permuted(array: Array, shape: Sequence[int], order: Sequence[int], origin: O
     strides = expanded(array, shape)
     lengths = [length if strides[axis] else 1 for axis, length in enumerate(shape)]
     layout = Layout(array.layout.offset, tuple(strides[axis] for axis in order))
-    return _seen(array.root, tuple(lengths[axis] for axis in order), layout, origin)
+    return _viewed(array.root, tuple(lengths[axis] for axis in order), layout, origin)
 
 
 def restored(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
@@ -128,7 +128,7 @@ def restored(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
     return View.of(array, shape, Layout(0, tuple(strides)))
 
 
-def _seen(root: Array, shape: tuple[int, ...], layout: Layout, origin: Origin) -> Array:
+def _viewed(root: Array, shape: tuple[int, ...], layout: Layout, origin: Origin) -> Array:
     natural = contiguous(shape)
     strides = tuple(
         expected if length == 1 else stride

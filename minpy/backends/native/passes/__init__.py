@@ -2,7 +2,7 @@
 
 Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done, does equal
 steps once, and leaves out those that nobody reads. Routines are well formed before and after each, see
-`verifying.verify`.
+`routine_verifier.verify`.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
         own_notes = Notes()
         rule = _either(layout_motion.transposed_later(preference), algebra.rewrite)
         result = Rewriter(routine, rule, own_notes).rebuilt()
-        strided = layout_motion.strided_bytes(result)
-        if strided < fewest:
-            fewest, best = strided, (result, own_notes)
+        nbytes = layout_motion.strided_bytes(result)
+        if nbytes < fewest:
+            fewest, best = nbytes, (result, own_notes)
     notes.counts.update(best[1].counts)
     # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
     return best[0] if best[0] is routine else layout_motion.reshaped_later(best[0], notes)

@@ -45,17 +45,17 @@ def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
         return None
     shape = step.output.shape
     strides = [expanded(operand, shape) for operand in step.operands]
-    same = [axis for axis, length in enumerate(shape) if length > 1 and not any(stride[axis] for stride in strides)]
-    if not same:
+    axes = [axis for axis, length in enumerate(shape) if length > 1 and not any(stride[axis] for stride in strides)]
+    if not axes:
         return None
-    operands = [_without(operand, shape, same) for operand in step.operands]
+    operands = [_without_axes(operand, shape, axes) for operand in step.operands]
     rewriter.notes.add("what is broadcast is computed before")
     return broadcast(Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin), shape)
 
 
-def _without(operand: Array, shape: Sequence[int], same: Sequence[int]) -> Array:
+def _without_axes(operand: Array, shape: Sequence[int], uniform_axes: Sequence[int]) -> Array:
     lead = len(shape) - len(operand.shape)
-    index = tuple(slice(0, 1) if axis + lead in same else slice(None) for axis in range(len(operand.shape)))
+    index = tuple(slice(0, 1) if axis + lead in uniform_axes else slice(None) for axis in range(len(operand.shape)))
     return viewed(operand, lambda values: values[index]) if operand.shape else operand
 
 
@@ -83,7 +83,7 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
     if isinstance(step, Reduce):
         return reduced_as_it_lies(step, rewriter)
     if isinstance(step, Assembly):
-        return _assembled_as_it_lies(step, rewriter)
+        return _assembled_in_memory_order(step, rewriter)
     if not isinstance(step, Elementwise):
         return None
     shape = step.output.shape
@@ -110,7 +110,7 @@ def computed_in_order(step: Elementwise, order: Sequence[int]) -> Array:
     return restored(result, shape, order)
 
 
-def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
+def _assembled_in_memory_order(step: Assembly, rewriter: Rewriter) -> Array | None:
     """Return what is put together of pieces that are all transposed alike, transposed after it."""
     orders = {order_of(operand, operand.shape) for operand in step.operands}
     if len(orders) != 1:
@@ -178,7 +178,7 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
 
 def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
     """Return the shapes in which elementwise steps are best computed: those of most axes around them."""
-    by = readers(routine)
+    readers_by_array = readers(routine)
     result: dict[Array, tuple[int, ...]] = {}
     for part in routine.parts:
         steps = [step for step in part.steps if _is_loop(step) and step.output.size > 1]
@@ -187,7 +187,7 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
         links: list[tuple[Array, Array | tuple[int, ...]]] = [
             (item, step.output) for step in steps for item in _sources(step, own)
         ]
-        links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
+        links += [(step.output, seen) for step in steps for seen in _shapes_read(step.output, readers_by_array)]
         for _ in range(ROUNDS):
             changed = False
             for first, second in (*links, *reversed(links)):
@@ -227,11 +227,11 @@ def _sources(step: Step, own: Collection[Array]) -> list[Array]:
     return [root for root in roots if root in own]
 
 
-def _shapes_wanted(array: Array, by: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
+def _shapes_read(array: Array, readers_by_array: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
     """Return the shapes in which loops read an array."""
-    views = [item.output for item in by.get(array, ()) if isinstance(item, View)]
+    views = [item.output for item in readers_by_array.get(array, ()) if isinstance(item, View)]
     whole = [view for view in views if view.size == array.size and view.is_contiguous]
-    return [item.shape for item in whole if any(map(_is_loop, by.get(item, ())))]
+    return [item.shape for item in whole if any(map(_is_loop, readers_by_array.get(item, ())))]
 
 
 def _is_loop_reshaped(array: Array) -> bool:
@@ -265,8 +265,8 @@ def _reshaped(operand: Array, shape: tuple[int, ...], target: tuple[int, ...]) -
     if not operand.shape:
         return operand
     result = viewed(broadcast(operand, shape), lambda values: values.reshape(target))
-    same = [axis for axis, stride in enumerate(expanded(result, target)) if stride == 0]
-    return _without(result, target, same)
+    uniform_axes = [axis for axis, stride in enumerate(expanded(result, target)) if stride == 0]
+    return _without_axes(result, target, uniform_axes)
 
 
 def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:
@@ -292,18 +292,18 @@ def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> 
     >>> _axes_in((2, 3, 4), (2, 12), (1,)), _axes_in((2, 12), (2, 3, 4), (2,))
     ([1, 2], None)
     """
-    axes_left = [(length, axis) for axis, length in enumerate(shape) if length != 1]
-    seen_left = [(length, axis) for axis, length in enumerate(seen) if length != 1]
+    own_axes = [(length, axis) for axis, length in enumerate(shape) if length != 1]
+    seen_axes = [(length, axis) for axis, length in enumerate(seen) if length != 1]
     result: list[int] = []
-    while axes_left:
-        group, seen_group = [axes_left.pop(0)], [seen_left.pop(0)]
+    while own_axes:
+        group, seen_group = [own_axes.pop(0)], [seen_axes.pop(0)]
         size, seen_size = group[0][0], seen_group[0][0]
         while size != seen_size:
             if size < seen_size:
-                group.append(axes_left.pop(0))
+                group.append(own_axes.pop(0))
                 size *= group[-1][0]
             else:
-                seen_group.append(seen_left.pop(0))
+                seen_group.append(seen_axes.pop(0))
                 seen_size *= seen_group[-1][0]
         reduced = {axis in axes for _, axis in seen_group}
         if len(reduced) != 1:

@@ -42,14 +42,14 @@ def recomputed(routine: Routine, notes: Notes) -> Routine:
         return routine
     notes.add("cheap values are computed again, not kept", len(again))
     first, last = routine.parts
-    return without_dead_steps(Routine([first, _Rebuilt(last, again).part()]))
+    return without_dead_steps(Routine([first, _RecomputingPart(last, again).part()]))
 
 
 class _Recomputing:
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
         first, last = routine.parts
-        self.own = {output for step in first.steps for output in step.outputs}
+        self.own_outputs = {output for step in first.steps for output in step.outputs}
         states = {target for part in routine.parts for target, _ in part.updates}
         self.inputs = {array for array in first.inputs if array not in states}
         self.read = {operand.root for step in last.steps if not isinstance(step, View) for operand in step.operands}
@@ -66,7 +66,7 @@ class _Recomputing:
         candidates = [array for array in candidates if self._cone(array) is not None]
         if not candidates:
             return set()
-        in_memory = self._there_anyway()
+        in_memory = self._in_memory_anyway()
         returned = {array.root for array in self.routine.parts[0].outputs}
         dropped: set[Array] = set()
         result: set[Array] = set()
@@ -86,7 +86,7 @@ class _Recomputing:
                 result.update(step.outputs[0] for step in steps)
         return result
 
-    def _there_anyway(self) -> set[Array]:
+    def _in_memory_anyway(self) -> set[Array]:
         """Return what is in memory after the first part even if no other part asks for it."""
         (schedule,) = scheduled(Routine([self.routine.parts[0]]))
         in_memory = {array.root for array in self.routine.parts[0].outputs}
@@ -103,7 +103,7 @@ class _Recomputing:
 
     def _computed_cone(self, array: Array, saved: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
         step = array.step
-        if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own:
+        if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own_outputs:
             return None
         steps: frozenset[Step] = frozenset([step])
         leaves: frozenset[Array] = frozenset()
@@ -114,7 +114,7 @@ class _Recomputing:
             if root in saved or root in self.inputs:
                 leaves |= {root}
                 continue
-            if root.size < LEAST_KEPT and root in self.own:  # keeping a small array costs nothing
+            if root.size < LEAST_KEPT and root in self.own_outputs:  # keeping a small array costs nothing
                 leaves |= {root}
                 continue
             cone = self._cone(root, saved)
@@ -126,16 +126,16 @@ class _Recomputing:
         return steps, leaves
 
 
-class _Rebuilt:
+class _RecomputingPart:
     """A part that computes some arrays of an earlier one again, where it first needs them."""
 
     def __init__(self, part: Part, again: Collection[Array]) -> None:
         self.old = part
-        self.again = again
+        self.recomputed = again
         self.new: dict[Array, Array] = {}
         self.steps: list[Step] = []
-        self.own = set(part.steps)
-        self.known: dict[Any, Elementwise] = {}
+        self.own_outputs = set(part.steps)
+        self.computed: dict[Any, Elementwise] = {}
 
     def part(self) -> Part:
         for step in self.old.steps:
@@ -147,9 +147,9 @@ class _Rebuilt:
 
     def _redo(self, step: Step) -> None:
         operands = tuple(map(self._current, step.operands))
-        new = step if operands == step.operands and step in self.own else remade(step, operands)
+        new = step if operands == step.operands and step in self.own_outputs else remade(step, operands)
         if isinstance(new, Elementwise):  # what the part has computed already is not computed again for it
-            same = self.known.setdefault(key_of(new), new)
+            same = self.computed.setdefault(key_of(new), new)
             if same is not new:
                 self.new[step.outputs[0]] = same.output
                 return
@@ -161,7 +161,7 @@ class _Rebuilt:
             return self.new[array]
         if isinstance(array.step, View):
             root = self._current(array.root)
-            if root is array.root and array.step not in self.own:
+            if root is array.root and array.step not in self.own_outputs:
                 return array
             result = array
             if root is not array.root:
@@ -170,7 +170,7 @@ class _Rebuilt:
                 self.steps.append(result.step)
             self.new[array] = result
             return result
-        if array in self.again:
+        if array in self.recomputed:
             assert array.step is not None
             self._redo(array.step)
             return self.new[array]

@@ -83,12 +83,12 @@ class Rewriter:
         self.readers = readers(routine)  # who reads each of its arrays
         # Inputs that have other values later: nothing stands for them that could be read then.
         self._states = {target for part in routine.parts for target, _ in part.updates}
-        self._gone: set[Array] = set()
+        self._stale_states: set[Array] = set()
         self.is_made = False  # whether the step that is offered now was made by a rule
         self._replaced: dict[Array, Array] = {}
         self._former: dict[Array, Array] = {}
-        self._there: dict[Step, int] = {}
-        self._known: dict[Any, Step] = {}
+        self._part_numbers: dict[Step, int] = {}
+        self._steps_by_key: dict[Any, Step] = {}
         self._keys_of: dict[Array, list[Any]] = {}  # of what reads a state
         self._steps: list[Step] = []
         self.number = 0  # of the part that is rebuilt now
@@ -101,10 +101,10 @@ class Rewriter:
             self._steps = []
             for step in part.steps:
                 self._replace(step)
-            updates = [(target, self._of_its_own(source)) for target, source in part.updates]
+            updates = [(target, self._as_update(source)) for target, source in part.updates]
             parts.append(Part(part.name, list(part.inputs), self._steps, self._outputs(part), updates))
             for target, _ in part.updates:
-                self._gone.add(target)
+                self._stale_states.add(target)
                 self._forget(target)
         return without_dead_steps(Routine(parts))
 
@@ -122,7 +122,7 @@ class Rewriter:
 
     def is_of_this_part(self, array: Array) -> bool:
         """Tell whether a step of the part that is rebuilt now gives an array."""
-        return array.step is not None and self._there.get(array.step) == self.number
+        return array.step is not None and self._part_numbers.get(array.step) == self.number
 
     def current(self, array: Array) -> Array:
         """Return what an array of the routine as it was is now."""
@@ -136,12 +136,12 @@ class Rewriter:
         operands = tuple(map(self.current, step.operands))
         outputs: Sequence[Array]
         if isinstance(step, View) and operands[0].is_view:
-            outputs = (self._reviewed(step, operands[0], 0),)
+            outputs = (self._view_of_view(step, operands[0], 0),)
         else:
             if isinstance(step, Call):
                 operands = tuple(map(self._as_contiguous, operands, step.operands))
             elif isinstance(step, Product):
-                operands = tuple(map(self._as_multiplied, operands, step.operands))
+                operands = tuple(map(self._as_blas_operand, operands, step.operands))
             new = step if operands == step.operands else remade(step, operands)
             for output, old in zip(new.outputs, step.outputs, strict=True):
                 if output is not old:
@@ -158,16 +158,16 @@ class Rewriter:
             return array
         return self._add_plain(Elementwise.of("copy", array))
 
-    def _as_multiplied(self, array: Array, old: Array) -> Array:
+    def _as_blas_operand(self, array: Array, old: Array) -> Array:
         if multiplied_as_it_lies(array) or not multiplied_as_it_lies(old):
             return array
         return self._add_plain(Elementwise.of("copy", array))
 
-    def _as_it_was(self, old: Array) -> Array:
+    def _in_old_layout(self, old: Array) -> Array:
         return self._as_contiguous(self.current(old), old)
 
-    def _of_its_own(self, old: Array) -> Array:
-        new = self._as_it_was(old)
+    def _as_update(self, old: Array) -> Array:
+        new = self._in_old_layout(old)
         if old.root.step is not None and new.root.step is None:
             return self._add_plain(Elementwise.of("copy", new))
         return new
@@ -177,7 +177,7 @@ class Rewriter:
         outputs: list[Array] = []
         old_roots: dict[Array, Array] = {}
         for old in part.outputs:
-            new = self._as_it_was(old)
+            new = self._in_old_layout(old)
             root = new.root
             was_own = old.root.step is not None
             if was_own and (root.step is None or old_roots.get(root, old.root) is not old.root):
@@ -190,20 +190,20 @@ class Rewriter:
 
     def _add(self, array: Array, depth: int) -> Array:
         step = array.step
-        if step is None or step in self._there:
+        if step is None or step in self._part_numbers:
             return array
         operands = tuple(self._add(operand, depth) for operand in step.operands)
         if operands != step.operands:
             if isinstance(step, View) and operands[0].is_view:
-                return self._reviewed(step, operands[0], depth)
+                return self._view_of_view(step, operands[0], depth)
             if isinstance(step, Call):
                 operands = tuple(map(self._as_contiguous, operands, step.operands))
             elif isinstance(step, Product):
-                operands = tuple(map(self._as_multiplied, operands, step.operands))
+                operands = tuple(map(self._as_blas_operand, operands, step.operands))
             step = remade(step, operands)
         return self._added(step, depth)[array.index]
 
-    def _reviewed(self, view: View, root: Array, depth: int) -> Array:
+    def _view_of_view(self, view: View, root: Array, depth: int) -> Array:
         """Return what a view of what has become a view shows: of a copy, if need be."""
         result = reviewed(view, root)
         if result is None:
@@ -223,20 +223,20 @@ class Rewriter:
         if self.rule is not None and depth < DEPTH and len(step.outputs) == 1:
             self.is_made = depth > 0
             result = self.rule(step, self)
-            if result is not None and result is not step.outputs[0] and self._holds(result):
+            if result is not None and result is not step.outputs[0] and self._keeps_its_value(result):
                 assert (result.shape, result.dtype) == (step.output.shape, step.output.dtype), step.label()
                 return (self._add(result, depth + 1),)
         return self._shared(step)
 
-    def _holds(self, array: Array) -> bool:
+    def _keeps_its_value(self, array: Array) -> bool:
         """Tell whether an array has the value it is to have, now and later: it may not be read from a state anew."""
-        return array.root not in self._states and not (self._gone and self._reads_what_is_gone(array))
+        return array.root not in self._states and not (self._stale_states and self._reads_stale_state(array))
 
-    def _reads_what_is_gone(self, array: Array) -> bool:
-        if array.root in self._gone:
+    def _reads_stale_state(self, array: Array) -> bool:
+        if array.root in self._stale_states:
             return True
         step = array.step
-        return step is not None and step not in self._there and any(map(self._reads_what_is_gone, step.operands))
+        return step is not None and step not in self._part_numbers and any(map(self._reads_stale_state, step.operands))
 
     def _shared(self, step: Step) -> tuple[Array, ...]:
         """Return what a step like this gives that is there already, or add it."""
@@ -244,12 +244,12 @@ class Rewriter:
         if key is not None:
             if not _is_shared_by_parts(step):
                 key = (self.number, key)
-            same = self._known.get(key)
+            same = self._steps_by_key.get(key)
             if same is not None and same is not step:
                 if not isinstance(step, View):
                     self.notes.add("common subexpressions are computed once")
                 return same.outputs
-            self._known[key] = step
+            self._steps_by_key[key] = step
             for operand in step.operands:
                 if operand.root in self._states:
                     self._keys_of.setdefault(operand.root, []).append(key)
@@ -257,14 +257,14 @@ class Rewriter:
         return step.outputs
 
     def _append(self, step: Step) -> None:
-        if step not in self._there:
-            self._there[step] = self.number
+        if step not in self._part_numbers:
+            self._part_numbers[step] = self.number
             self._steps.append(step)
 
     def _forget(self, target: Array) -> None:
         """Forget what was computed of an input that has new values now: the same of it is something else."""
         for key in self._keys_of.pop(target, ()):
-            self._known.pop(key, None)
+            self._steps_by_key.pop(key, None)
 
 
 def _is_shared_by_parts(step: Step) -> bool:

@@ -27,9 +27,9 @@ def explained(title: str, build: Build, seconds: Mapping[str, float], is_cached:
         for part, launches in zip(build.routine.parts, build.launches, strict=True)
     ]
     memory = build.memory
-    goes_back = build.routine.parts[-1].name == "backward"
+    has_backward = build.routine.parts[-1].name == "backward"
     kept_bytes = 0
-    if goes_back:  # each part before it ends with what copies its outputs
+    if has_backward:  # each part before it ends with what copies its outputs
         kept_bytes = memory.kept_bytes(sum(len(launches) + 1 for launches in build.launches[:-1]) - 1)
     return Explanation(
         title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept_bytes, dict(seconds),

@@ -126,14 +126,14 @@ class NativeContext(Context):
         self.block = block = new_block(plan.nbytes)
         self.functions = functions = executable.functions(block)
 
-        def bound(name: str, arguments: Sequence[Sequence[Argument]], in_place: bool) -> Callable[..., Any]:
+        def bound_part(name: str, arguments: Sequence[Sequence[Argument]], in_place: bool) -> Callable[..., Any]:
             return _PartMemory((block,), functions, arguments, in_place).bind(plan.parts[name], calls)
 
-        self.backward = bound("backward", plan.arguments, False) if "backward" in plan.parts else None
-        self.forward = bound("forward", plan.arguments[:1], in_place)
+        self.backward = bound_part("backward", plan.arguments, False) if "backward" in plan.parts else None
+        self.forward = bound_part("forward", plan.arguments[:1], in_place)
         if executable.preparation is not None:
             read_only = [replace(argument, written=False) for argument in plan.arguments[0]]
-            self.forward = preparing(executable.preparation, bound("prepare", [read_only], in_place), self.forward)
+            self.forward = preparing(executable.preparation, bound_part("prepare", [read_only], in_place), self.forward)
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ from minpy.ops.optimizer.multi_updates import MultiUpdate
 
 __all__ = ["Operators", "constant_operand"]
 
-_DEEPEST = 12
+_MAX_DEPTH = 12
 
 
 class Operators:
@@ -41,7 +41,7 @@ class Operators:
         # By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
         self.forwards: dict[Array, Any] = {}
         self._traces = Traces()
-        self._open: list[Any] = []
+        self._active: list[Any] = []
 
     def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         """Return what a call of an operator comes to.
@@ -59,27 +59,27 @@ class Operators:
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
-        if operator.keeps_dtype and _all_whole(operands):
+        if operator.keeps_dtype and _all_integers(operands):
             return self._keeping_dtype(operator, operands, attributes)
-        with self._opened(operator):
+        with self._entered(operator):
             return self._lowered(operator, operands, attributes)
 
     @contextmanager
-    def _opened(self, operator: Any) -> Iterator[None]:
-        if len(self._open) > _DEEPEST:
+    def _entered(self, operator: Any) -> Iterator[None]:
+        if len(self._active) > _MAX_DEPTH:
             raise NotLowered(f"its definition calls {operator.__name__}, many operators deep")
-        self._open.append(operator)
+        self._active.append(operator)
         try:
             yield
         finally:
-            self._open.pop()
+            self._active.pop()
 
     def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         emitter = self.emitter
         name = operator.__name__
         _require_not_called(operator)
-        if name in OPERATORS and _is_ours(operator):
-            result = OPERATORS[name](self, *operands, **_filled(operator, attributes))
+        if name in OPERATORS and _is_builtin(operator):
+            result = OPERATORS[name](self, *operands, **_with_defaults(operator, attributes))
             if result is not NotImplemented:
                 return result if isinstance(result, Result) else Result(result, LOWERED)
         if isinstance(operator, MultiUpdate):
@@ -103,9 +103,9 @@ class Operators:
             return Result(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:
             raise NotLowered("it draws random numbers")
-        own = DEFINITIONS.get(name) if _is_ours(operator) else None
-        all_attributes = attributes if own is None else _filled(operator, attributes)
-        return self._by_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
+        own = DEFINITIONS.get(name) if _is_builtin(operator) else None
+        all_attributes = attributes if own is None else _with_defaults(operator, attributes)
+        return self._lower_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
 
     def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
         """Return what a function of NumPy's computes: for lowerings that are best written as one.
@@ -113,7 +113,7 @@ class Operators:
         `function`: it is run on proxies.
         """
         operator = _operator_of(function)
-        return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value
+        return self._lower_trace(self._traces.definition(operator, operands, attributes, function), operands).value
 
     @staticmethod
     def definition_of(name: str) -> Any:
@@ -130,16 +130,16 @@ class Operators:
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
         _require_not_called(node.operator)
         own = GRADIENTS.get(node.operator.__name__)
-        if own is not None and _is_ours(node.operator):
+        if own is not None and _is_builtin(node.operator):
             result = own(self, operator, *operands)
             if result is not NotImplemented:
                 return Result(result, LOWERED)
-        with self._opened(operator):
-            return self._by_trace(self._traces.rules(operator, operands), operands)
+        with self._entered(operator):
+            return self._lower_trace(self._traces.rules(operator, operands), operands)
 
     # -- traces --------------------------------------------------------------------------------------------------------
 
-    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
+    def _lower_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
         """Lower what a definition computes."""
         env: dict[Node, Any] = {}
         for value, operand in zip(trace.inputs, operands, strict=True):
@@ -178,26 +178,28 @@ class Operators:
         """Lower a call of integers or booleans that answers in their dtype: see `minpy.core.integer_results`."""
 
         def compute(inputs: Sequence[Any]) -> Result:
-            with self._opened(operator):
+            with self._entered(operator):
                 return self._lowered(operator, inputs, attributes)
 
         dtype = numpy.result_type(*(operand.dtype for operand in operands if isinstance(operand, Array)))
         mark = self.emitter.mark()
         try:
-            plain: Result | None = compute(operands)
+            direct: Result | None = compute(operands)
         except NotLowered:
-            if operator.elementwise and dtype.kind != "b" and _kind_of_plain(operator, operands) != "f":
+            if operator.elementwise and dtype.kind != "b" and _numpy_result_kind(operator, operands) != "f":
                 raise
-            plain = None
-        if plain is not None and (isinstance(plain.value, list) or plain.value.dtype.kind != "f"):
-            return plain
+            direct = None
+        if direct is not None and (isinstance(direct.value, list) or direct.value.dtype.kind != "f"):
+            return direct
         self.emitter.forget(mark)
-        wide: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
+        wide_dtype: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
         if dtype.kind != "b":
             operands = [
                 item if isinstance(item, Array) or item is None else converted(item, dtype) for item in operands
             ]
-        result = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
+        result = compute(
+            [self.emitter.cast(item, wide_dtype) if isinstance(item, Array) else item for item in operands]
+        )
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
         return Result(self.emitter.cast(result.value, to), result.how)
 
@@ -208,14 +210,14 @@ def _operator_of(function: Any) -> Operator:
     return Operator(function, builtin=True)
 
 
-def _is_ours(operator: Any) -> bool:
+def _is_builtin(operator: Any) -> bool:
     """Tell whether it is an operator of this package, and none of that name which a library has registered."""
     return str(operator.__module__).startswith("minpy.ops")
 
 
 def _require_not_called(operator: Any) -> None:
     """Refuse an operator that is called in any case."""
-    reason = CALLED.get(operator.__name__) if _is_ours(operator) else None
+    reason = CALLED.get(operator.__name__) if _is_builtin(operator) else None
     if reason is not None:
         raise NotLowered(reason)
 
@@ -229,12 +231,12 @@ def arrays_in(operands: Sequence[Any]) -> Iterator[Array]:
             yield from arrays_in(operand)
 
 
-def _all_whole(operands: Sequence[Any]) -> bool:
+def _all_integers(operands: Sequence[Any]) -> bool:
     dtypes = [operand.dtype for operand in operands if isinstance(operand, Array)]
     return bool(dtypes) and all(dtype.kind in "iub" for dtype in dtypes)
 
 
-def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
+def _numpy_result_kind(operator: Any, operands: Sequence[Any]) -> str:
     """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
     samples = [numpy.ones((1,), operand.dtype) if isinstance(operand, Array) else operand for operand in operands]
     try:
@@ -273,7 +275,7 @@ def _array(value: Any) -> Array:
     return value if isinstance(value, Array) else constant(value)
 
 
-def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call with the defaults of those that are not given."""
     defaults = operator.signature.attributes.items()
     return {**{name: item.default for name, item in defaults if item.default is not REQUIRED}, **attributes}

@@ -27,7 +27,7 @@ from minpy.graph.lowering import used
 __all__ = ["Trace", "Traces"]
 
 # An operator whose definition takes more steps than this is called: loops that are unrolled.
-_LIMIT = 400
+_MAX_STEPS = 400
 
 
 class Trace(NamedTuple):
@@ -45,7 +45,7 @@ class Traces:
     """Makes traces, one for all calls that are alike."""
 
     def __init__(self) -> None:
-        self._made: dict[Any, Trace | NotLowered] = {}
+        self._traces: dict[Any, Trace | NotLowered] = {}
 
     def definition(
         self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any = None
@@ -54,9 +54,9 @@ class Traces:
 
         Raises NotLowered if it cannot be captured.
         """
-        return self._remembered(
+        return self._cached(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
-            lambda: _definition(operator, operands, attributes, function or definition_of(operator)),
+            lambda: _definition_trace(operator, operands, attributes, function or definition_of(operator)),
         )
 
     def rules(self, vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
@@ -66,7 +66,7 @@ class Traces:
         """
         node = vjp_node.node
         constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]
-        return self._remembered(
+        return self._cached(
             lambda: (
                 node.operator,
                 vjp_node.requires_grad,
@@ -76,21 +76,21 @@ class Traces:
                 frozen(constants),
                 frozen(node.attributes),
             ),
-            lambda: _rules(vjp_node, operands),
+            lambda: _rule_trace(vjp_node, operands),
         )
 
-    def _remembered(self, key_of: Callable[[], Any], make: Callable[[], Trace]) -> Trace:
+    def _cached(self, key_of: Callable[[], Any], make: Callable[[], Trace]) -> Trace:
         try:
             key = key_of()
             hash(key)
         except TypeError:  # an attribute that is an array
             return make()
-        if key not in self._made:
+        if key not in self._traces:
             try:
-                self._made[key] = make()
+                self._traces[key] = make()
             except NotLowered as refusal:
-                self._made[key] = refusal
-        result = self._made[key]
+                self._traces[key] = refusal
+        result = self._traces[key]
         if isinstance(result, NotLowered):
             raise NotLowered(result.reason, result.place)
         return result
@@ -98,21 +98,21 @@ class Traces:
 
 def _key(operand: Any) -> Any:
     if isinstance(operand, Array):
-        value = operand.value.item() if _decides(operand) else None  # type: ignore[union-attr]
+        value = operand.value.item() if _may_decide_dtypes(operand) else None  # type: ignore[union-attr]
         return (operand.shape, operand.dtype, frozen(value))
     if isinstance(operand, tuple):
         return tuple(map(_key, operand))
     return frozen(operand)
 
 
-def _decides(operand: Array) -> bool:
+def _may_decide_dtypes(operand: Array) -> bool:
     """Tell whether the value of an operand is known, and may decide about dtypes."""
     return VALUE_BASED and operand.is_number
 
 
 def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     """Return what stands for an operand; a state may be changed."""
-    if isinstance(operand, Array) and _decides(operand):
+    if isinstance(operand, Array) and _may_decide_dtypes(operand):
         return constant(recorder, operand.value)
     value = variable("input")
     if is_state:
@@ -120,7 +120,7 @@ def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     return ArrayProxy.from_outside(recorder, value, operand.shape, operand.dtype)
 
 
-def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
+def _captured(recorder: Recorder, run: Callable[[], Any]) -> Any:
     try:
         return run()
     except CaptureRefused as refusal:
@@ -129,8 +129,8 @@ def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
         raise NotLowered(refusal.reason, refusal.place) from None
 
 
-def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
-    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy, _LIMIT)
+def _definition_trace(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
+    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy, _MAX_STEPS)
     names = operator.argument_names(len(operands))
     if operator.auxiliary:
         names = operator.input_names(attributes, len(operands))
@@ -139,7 +139,7 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
         for name, operand in zip(names, operands, strict=True)
     ]
     inputs = [proxy.value if isinstance(proxy, ArrayProxy) else None for proxy in proxies]
-    result = _traced(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
+    result = _captured(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
     is_single = not isinstance(result, (tuple, list))
     updates = [
         (position, proxy.value)
@@ -158,9 +158,9 @@ def _trace(
     return Trace(inputs, nodes, values, is_single, recorder.outputs, updates)
 
 
-def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
-    recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _LIMIT)
-    proxies = [_stands_for(recorder, operand) for operand in operands]
+def _rule_trace(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
+    recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _MAX_STEPS)
+    proxies = [_proxies_of(recorder, operand) for operand in operands]
     first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.answers)
     node = vjp_node.node
     arguments: list[Any] = []
@@ -170,7 +170,7 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
         arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else constant_value)
     for index, proxy in zip(vjp_node.reads, proxies[second:], strict=True):
         arguments[index] = proxy
-    result, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])
+    result, gradient = _rule_arguments(recorder, vjp_node, proxies[:first], proxies[first:second])
     call = RuleCall(node.operator, result, arguments, node.attributes, gradient)
     gradients: dict[int, ArrayProxy] = {}
 
@@ -179,14 +179,14 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
             if index not in gradients:
                 gradients.update(capture_rule(recorder, None, call, index, vjp_node.requires_grad))
 
-    _traced(recorder, run)
+    _captured(recorder, run)
     results = [gradients[index] for index in vjp_node.requires_grad]
     return _trace(recorder, list(map(_values_of, proxies)), results, len(results) == 1, [])
 
 
-def _stands_for(recorder: Recorder, operand: Any) -> Any:
+def _proxies_of(recorder: Recorder, operand: Any) -> Any:
     if isinstance(operand, tuple):
-        return tuple(_stands_for(recorder, item) for item in operand)
+        return tuple(_proxies_of(recorder, item) for item in operand)
     return _proxy_of(recorder, operand) if isinstance(operand, Array) else operand
 
 
@@ -202,7 +202,9 @@ def _with_dtype(like: Any) -> Any:
     return like
 
 
-def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], results: Sequence[Any]) -> tuple[Any, Any]:
+def _rule_arguments(
+    recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], results: Sequence[Any]
+) -> tuple[Any, Any]:
     """Return (answer, upstream gradient) as rules take them."""
     if not vjp_node.several:
         result = results[0] if results else _proxy_of(recorder, _with_dtype(vjp_node.like))

@@ -100,17 +100,17 @@ class _Translator:
         for node, state in self.states.items():  # its memory holds what it is now
             self.env[node] = state.input
         if steps.grad_req:
-            given_gradients = [self._variable(value.node) for value in steps.cotangents]
+            backward_inputs = [self._variable(value.node) for value in steps.cotangents]
             backward = self._part(steps.backward)
             parts.append(
                 Part(
                     "backward",
-                    given_gradients,
+                    backward_inputs,
                     backward,
                     [self._array(gradient) for gradient in steps.gradients.values()],
                 )
             )
-        _drop_dead(parts)
+        _remove_dead_steps(parts)
         return Translation(Routine(parts), self._arrays(), saved_for_replay, self.report)
 
     def _variable(self, node: Node) -> Array:
@@ -230,7 +230,7 @@ class _Translator:
             else operand
             for value, operand in zip(node.inputs, operands, strict=True)
         ]
-        function = None if _is_the_frames(node) else step_call(node)
+        function = None if _is_bound_to_frame(node) else step_call(node)
         outputs = self.emitter.call(function, arguments, facts, reason, node)
         self.env[node] = outputs[0] if fact.shape is not None else list(outputs)
         for value in node.auxiliary_inputs():
@@ -250,7 +250,7 @@ class _Translator:
                 raise Untranslatable(f"{value.node.described()} is returned, and changed in place by a call.")
 
 
-def _is_the_frames(node: Node) -> bool:
+def _is_bound_to_frame(node: Node) -> bool:
     """Tell whether each frame has a function of its own for a node, or one that is to run in it."""
     operator = node.operator
     return (
@@ -261,7 +261,7 @@ def _is_the_frames(node: Node) -> bool:
     )
 
 
-def _drop_dead(parts: Sequence[Part]) -> None:
+def _remove_dead_steps(parts: Sequence[Part]) -> None:
     """Drop the steps on which nothing depends; calls may do something else beside what they give."""
     live: set[Array] = set()
     for part in reversed(parts):

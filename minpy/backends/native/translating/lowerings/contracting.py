@@ -19,7 +19,7 @@ from minpy.backends.native.translating.step_builder import Emitter
 __all__ = ["contract", "matmul"]
 
 # More products of whole numbers than this are not written as loops.
-_WHOLE = 1 << 22
+_MAX_INTEGER_PRODUCTS = 1 << 22
 
 
 def contract(
@@ -37,15 +37,15 @@ def contract(
                 lengths[name] = length
             elif length not in (1, lengths[name]):
                 raise NotLowered(f"a product of {first.shape} and {second.shape}")
-    first, a = _added_up(emitter, first, a, {*b, *to}, lengths)
-    second, b = _added_up(emitter, second, b, {*a, *to}, lengths)
+    first, a = _summed(emitter, first, a, {*b, *to}, lengths)
+    second, b = _summed(emitter, second, b, {*a, *to}, lengths)
     contracted = [name for name in a if name in b and name not in to]
     stacked = [name for name in to if name in a and name in b]
     rows = [name for name in a if name not in b]
     columns = [name for name in b if name not in a]
     is_plain = first.dtype.char in "fd" and contracted and (rows or columns)
     if not is_plain or (stacked and not (rows and columns)):
-        return _multiplied(emitter, first, second, a, b, [*to, *contracted], lengths, len(to))
+        return _elementwise_product(emitter, first, second, a, b, [*to, *contracted], lengths, len(to))
     if rows and columns and next(name for name in to if name not in stacked) in columns:
         first, second, a, b, rows, columns = second, first, b, a, columns, rows  # so that less has to be turned
     left = _matrices(emitter, first, a, stacked, rows, contracted, lengths)
@@ -60,7 +60,7 @@ def contract(
     return emitter.transpose(result, [names.index(name) for name in to])
 
 
-def _added_up(
+def _summed(
     emitter: Emitter, array: Array, names: Sequence[Any], needed_names: set[Any], lengths: dict[Any, int]
 ) -> tuple[Array, list[Any]]:
     """Return an array summed over the axes that nobody else has, and the names of the others."""
@@ -84,7 +84,7 @@ def _aligned(emitter: Emitter, array: Array, names: Sequence[Any], to: Sequence[
     return emitter.reshape(turned, [next(result) if name in names else 1 for name in to])
 
 
-def _multiplied(
+def _elementwise_product(
     emitter: Emitter,
     first: Array,
     second: Array,
@@ -95,7 +95,7 @@ def _multiplied(
     result_ndim: int,
 ) -> Array:
     """Return the sum of products as elementwise products, summed over all axes but the first `result_ndim`."""
-    if first.dtype.kind not in "f" and math.prod(lengths.values()) > _WHOLE:
+    if first.dtype.kind not in "f" and math.prod(lengths.values()) > _MAX_INTEGER_PRODUCTS:
         raise NotLowered(f"a large product of {first.dtype.name}")
     product = emitter.elementwise("multiply", _aligned(emitter, first, a, names), _aligned(emitter, second, b, names))
     product = emitter.broadcast(product, [lengths[name] for name in names])
@@ -244,7 +244,7 @@ def _einsum(emitter: Emitter, subscripts: str, *operands: Array, dtype: Any = No
             result_names = list(to)
         result, names = contract(emitter, result, operand, names, operand_names, result_names), result_names
     lengths = dict(zip(names, result.shape, strict=True))
-    result, names = _added_up(emitter, result, names, set(to), lengths)
+    result, names = _summed(emitter, result, names, set(to), lengths)
     return emitter.transpose(result, [names.index(name) for name in to])
 
 
