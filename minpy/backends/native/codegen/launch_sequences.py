@@ -22,7 +22,7 @@ __all__ = ["LaunchSequence", "task_text"]
 
 # Other threads of Python run meanwhile, if a sequence takes longer than some switches between them.
 _LONG = 20e-6
-# So many arguments are looked at where they are taken, which is fastest; more than these, by functions.
+# Up to so many arguments are checked inline, which is fastest; more, by functions.
 _CHECKED_INLINE = 32
 
 
@@ -30,8 +30,8 @@ _CHECKED_INLINE = 32
 class LaunchSequence:
     """Launches, with their numbers in the plan of the memory, as one function of a name.
 
-    It is given the memory of `arguments`, owners that have no place in the block, in this order; those that callers
-    give are looked at first (`checked`). `integer` is the type of BLAS's integers; a kernel may run in 1 or 2
+    It is given the memory of `arguments`, owners that have no place in the block, in this order; those of callers are
+    checked first (`checked`). `integer` is the type of BLAS's integers; a kernel may run in 1 or 2
     `threads`. `prepared` stands for the block of what outlives the call.
     """
 
@@ -77,9 +77,9 @@ class LaunchSequence:
         return checks + code.function(self.name, bool(self.checked))
 
     def _write_checks(self) -> str:
-        """Write the code that looks at arguments, and return functions that it calls.
+        """Write the code that checks arguments, and return functions that it calls.
 
-        Where there are many, most are alike, as layers are: those are looked at by one function. What is written for
+        Where there are many, most are alike, as layers are: those are checked by one function. What is written for
         each of hundreds takes LLVM time that grows with the square of their number.
         """
         code, functions = self._code, dict[Argument, str]()

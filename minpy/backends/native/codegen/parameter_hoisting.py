@@ -1,4 +1,4 @@
-"""What is made of parameters alone becomes a part of its own, which runs once and again when one of them has changed.
+"""Steps that depend on parameters alone become a part of their own, which runs once, and again when one changes.
 
 In inference that is much: weights packed for kernels, or turned; the factors of batch norms with moving statistics,
 and weights multiplied by them.

@@ -1,9 +1,9 @@
 """Fusing: steps are grouped into nests, in an order in which all can run.
 
-Items are in a list, in the order in which they will run. Each step joins one of the nests that stand at or behind all
-that it reads, the one where most bytes need not be read, or else begins a nest at the end. So nothing can wait for
-itself, and the way of each step is short: it is only held against the nests that compute, or read, what it reads.
-Then nests whose results are first read by another nest run as a part of that, if they can.
+Items are in a list, in the order in which they will run. Each step joins one of the nests at or behind all that it
+reads, the one that saves most bytes read, or else begins a nest at the end. So there are no cycles, and only few nests
+are tried for each step: those that compute, or read, its operands. Then nests whose results are first read by another
+nest are merged into that, if they can be.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from minpy.backends.native.language import Array, Elementwise, Layout, Part, Red
 
 __all__ = ["scheduled"]
 
-# How many of the nests that read an array a step is held against: the last ones.
+# How many of the nests that read an array a step may join: the last ones.
 READERS = 4
 
 
 def scheduled(routine: Routine) -> list[Schedule]:
-    """Return what each part becomes: nests, products and calls in the order in which they run.
+    """Return the schedule of each part: nests, products and calls in the order in which they run.
 
-    See `passes.optimized` for what is best done before.
+    Best done after `passes.optimized`.
 
     >>> import numpy
     >>> x = Array((4, 1000), numpy.dtype("float32"), name="x")
@@ -149,7 +149,7 @@ class _Grouping:
         return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
 
     def _joined(self, step: Elementwise | Reduce) -> int | None:
-        """Let a step join the nest that is best for it, and return its number; None if there is none."""
+        """Let a step join the nest that saves most, and return its number; None if there is none."""
         read = list(self._read(step))
         first = max((self.numbers[operand.root] for operand in read if operand.root in self.numbers), default=0)
         saved: dict[int, int] = {}
@@ -165,7 +165,7 @@ class _Grouping:
         return None
 
     def _saves(self, step: Elementwise | Reduce, nest: Growing, saved: int) -> bool:
-        """Tell whether it is worth to join a nest: it computes what is read, or reads as much as a tenth of it."""
+        """Tell whether joining a nest saves enough: it computes an operand, or reads a tenth of what the step reads."""
         if any(operand.root in nest for operand in step.operands):
             return True
         whole = max(step.output.nbytes, *(operand.nbytes for operand in step.operands))
@@ -182,7 +182,7 @@ def _roots_read(item: Growing | Step | None) -> Iterable[Array]:
 
 
 def _live_steps(part: Part, live_out: set[Array]) -> list[Step]:
-    """Return the steps that are not views, and whose outputs are asked for; calls always are."""
+    """Return the steps that are not views and whose outputs are read, and all calls."""
     live = set(live_out)
     steps: list[Step] = []
     for step in reversed(part.steps):

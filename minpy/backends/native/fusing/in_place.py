@@ -1,7 +1,7 @@
-"""What is computed in the memory of another array: pieces of assemblies, and products that are added to something.
+"""Arrays that are computed in the memory of others: pieces of assemblies, and products that are added to something.
 
-An array can be computed in another's memory if it is stored just once, by a nest or a product, and if nobody needs it
-where it would have lain: who reads it from memory finds its elements side by side there, too, or reads the assembly.
+An array can be computed in another's memory if it is stored just once, by a nest or a product, and if all its readers
+can read it there: its elements lie side by side there, too, or only the assembly is read.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def gather_kernel(data: Array, positions: Array, result: Array) -> Kernel:
                 w.offset("%p2", kind, w.put(f"mul i64 {outer}, {count * after}")),
             )
         )
-        alone = w.hint(parallel=True) if after == 1 else ""
-        with w.loop("%begin", "%end", hint=alone) as number:
+        loop_hint = w.hint(parallel=True) if after == 1 else ""
+        with w.loop("%begin", "%end", hint=loop_hint) as number:
             w.marked = after == 1
             position = w.put(f"load i64, ptr {w.offset('%p1', 'i64', number)}{w.mark()}")
             w.marked = False

@@ -1,4 +1,4 @@
-"""What a kernel computes for some of its outer points: phase after phase, in vectors along a lane."""
+"""What a kernel computes for some of its outer points: phase by phase, in vectors along a lane."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Body"]
 class Body:
     """Writes the phases of a nest.
 
-    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for what pieces leave.
+    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for pieces' partial results.
     `is_cut`: whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
     """
 
@@ -61,25 +61,25 @@ class Body:
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
         self.leaves_partials = False
-        # Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
+        # Of a loop that is cut: `write_piece` writes each, and `finish` makes results of their partial results.
         self.pieces = self._pieces() if self.is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
 
     def _spill_memory(self) -> dict[Array, Access]:
-        """Lay out the rows of scratch memory for values that later phases read."""
+        """Return scratch memory for the values that later phases read back."""
         geometry = self.geometry
         dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
         result = {}
         for phase in self.phases:
             for array in phase.spills:
-                strides, step = {}, 1
+                strides, size = {}, 1
                 for dim in reversed(dims):
                     assert dim is not None
-                    strides[dim.axis] = step
-                    step *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
+                    strides[dim.axis] = size
+                    size *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
                 result[array] = Access(array.dtype, strides)
                 # There is room for the lanes of the last vectors that have no elements.
-                start = self.reserve(step + self.strips.piece * 4, array.dtype)
+                start = self.reserve(size + self.strips.piece * 4, array.dtype)
                 self.cursor.start(result[array], start, local=geometry.across)
         return result
 
@@ -109,7 +109,7 @@ class Body:
         return pieces
 
     def write_piece(self, number: str) -> None:
-        """Write one piece, inside the loop over them, of those outer points for which `write` would write all."""
+        """Write one piece, inside the loop over them, of the outer points of `write`."""
         assert self.pieces is not None
         self.bounds = self.columns.bounds = {self.pieces.loop: self.pieces.bounds(self.w, number)}
         self.is_last = self.w.put(f"icmp eq i64 {number}, {self.pieces.count - 1}")
@@ -119,7 +119,7 @@ class Body:
         self.is_last, self.leaves_partials = None, False
 
     def finish(self) -> None:
-        """Write what makes results of what all pieces have left."""
+        """Write the results, from the partial results of all pieces."""
         self.columns.join(self.tile)
         if self.row_pieces is None:
             return
@@ -170,7 +170,7 @@ class Body:
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def _extent(self, phase: Phase) -> tuple[list[Dim], int, int, int]:
-        """Return the loops around that along the lane, the length of its strips, how many there are, and what rests."""
+        """Return the loops around that along the lane, the length of its strips, their number, and what remains."""
         if self.geometry.across:
             return self.geometry.inner, self.tile, 1, 0
         available = self.geometry.lane.length if self.geometry.lane is not None else 1
@@ -199,11 +199,11 @@ class Body:
                 self._point(phase, lanes, place)
 
         def strips(start: int | str, end: int | str) -> None:
-            around = self.w.loop(start, end, length, runs=True)
-            with around as first, self.cursor.inside(lane, first, self._lane):
+            loop = self.w.loop(start, end, length, runs=True)
+            with loop as first, self.cursor.inside(lane, first, self._lane):
                 strip(length)
 
-        def whole() -> None:
+        def write_lane() -> None:
             if blocks is not None and blocks[0] is None:
                 step = BLOCK * length
                 begin, end = self._range(geometry.inner[-1], full * length)
@@ -221,7 +221,7 @@ class Body:
                         strip(count)
                     place += count
 
-        self._loops(outer_dims, whole, blocks, flush)
+        self._loops(outer_dims, write_lane, blocks, flush)
         if blocks is not None:
             flush()
         if self.row_pieces is not None:
@@ -341,7 +341,7 @@ class Body:
         return element_functions.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
 
     def _of_one_element(self, step: Reduce, value: str) -> str:
-        """Write what a reduction gives of one element."""
+        """Write the result of a reduction of one element."""
         if step.function.startswith("arg"):
             return "0"
         if not is_summed(step.function, step.output.dtype):
@@ -381,7 +381,7 @@ class Body:
         self.cursor.remember(array, value)
 
     def _row_steps(self) -> None:
-        """Write the steps of the outer point that can be done by now and have not been."""
+        """Write the steps of the outer point that are ready and not yet written."""
         available = set(self.rows)
         batch: list[Elementwise | Reduce] = []
         for step in self.nest.steps:

@@ -27,7 +27,7 @@ from minpy.backends.native.language import Array, Reduce
 __all__ = ["Columns"]
 
 _DOUBLE = numpy.dtype("float64")
-# What one piece leaves of an element takes about as long as so many points of the nest, to clear, write and read.
+# A piece's partial result of an element costs about as much as so many points of the nest, to clear, write and read.
 _COST = 4
 
 

@@ -80,8 +80,8 @@ class Strips:
     def loop(self, dim: Dim, start: int | str, end: int | str) -> Iterator[Lane]:
         """Write a loop along a lane of any length."""
         length = end - start if isinstance(start, int) and isinstance(end, int) else None
-        around = self.writer.loop(start, end, hint=self.hint(length))
-        with around as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
+        vector_loop = self.writer.loop(start, end, hint=self.hint(length))
+        with vector_loop as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
             yield Lane(variable)
 
     @contextmanager
@@ -92,8 +92,8 @@ class Strips:
                 yield Lane("0")
             return
         whole = self.whole(length)
-        around = self.writer.loop(0, whole, hint=self.hint(whole))
-        with around as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
+        vector_loop = self.writer.loop(0, whole, hint=self.hint(whole))
+        with vector_loop as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
             yield Lane(variable, self._filled(variable, length) if whole != length else None)
 
     def _filled(self, variable: str, length: int) -> str:

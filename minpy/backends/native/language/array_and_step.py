@@ -113,18 +113,18 @@ class Array(_WeakReferable):
     @property
     def root(self) -> Array:
         """The array in whose memory it lies: itself, if it is no view."""
-        return self.step.operands[0] if self.step is not None and self.step.seen is not None else self
+        return self.step.operands[0] if self.step is not None and self.step.view_layout is not None else self
 
     @property
     def layout(self) -> Layout:
         """Where it lies in the memory of its root."""
-        seen = None if self.step is None else self.step.seen
-        return Layout(0, contiguous(self.shape)) if seen is None else seen
+        view_layout = None if self.step is None else self.step.view_layout
+        return Layout(0, contiguous(self.shape)) if view_layout is None else view_layout
 
     @property
     def is_view(self) -> bool:
         """Whether it has no memory of its own."""
-        return self.step is not None and self.step.seen is not None
+        return self.step is not None and self.step.view_layout is not None
 
     @property
     def is_contiguous(self) -> bool:
@@ -174,7 +174,7 @@ class Step:
     origin: Origin = field(kw_only=True, default=Origin())
 
     @property
-    def seen(self) -> Layout | None:
+    def view_layout(self) -> Layout | None:
         """Of views, the layout through which the memory of the only operand is read; None: the outputs have memory."""
         return None
 
@@ -184,7 +184,7 @@ class Step:
         (output,) = self.outputs
         return output
 
-    def _give(self, *facts: tuple[Sequence[int], Any]) -> None:
+    def _set_outputs(self, *facts: tuple[Sequence[int], Any]) -> None:
         self.outputs = tuple(
             Array(tuple(shape), numpy.dtype(dtype), self, index) for index, (shape, dtype) in enumerate(facts)
         )

@@ -51,7 +51,7 @@ class Call(Step):
     node: Node | None = None
 
     def __post_init__(self) -> None:
-        self._give(*self.facts)
+        self._set_outputs(*self.facts)
 
     @property
     def form(self) -> NativeFunction | None:

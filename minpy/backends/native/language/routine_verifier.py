@@ -118,7 +118,7 @@ def _reduce(step: Step, fail: Fail) -> None:
         fail(f"nothing is reduced: axes {step.axes} of {operand.shape}.")
 
 
-def _inside(root: Array, shape: tuple[int, ...], layout: Layout) -> bool:
+def _within_memory(root: Array, shape: tuple[int, ...], layout: Layout) -> bool:
     """Tell whether all elements of a layout lie within an array's memory."""
     if len(layout.strides) != len(shape):
         return False
@@ -133,7 +133,7 @@ def _view(step: Step, fail: Fail) -> None:
     (root,) = step.operands
     if root.is_view:
         fail("it is a view of a view: those are one.")
-    if not _inside(root, step.shape, step.layout):
+    if not _within_memory(root, step.shape, step.layout):
         fail(f"its layout {tuple(step.layout)} of {step.shape} leaves the memory of {root.shape}.")
 
 
@@ -145,7 +145,7 @@ def _assembly(step: Step, fail: Fail) -> None:
         fail("its pieces are of several dtypes.")
     covered = numpy.zeros(step.output.size, numpy.bool_) if step.fill is None else None
     for operand, piece in zip(step.operands, step.pieces, strict=True):
-        if not _inside(step.output, operand.shape, piece.layout):
+        if not _within_memory(step.output, operand.shape, piece.layout):
             fail(f"a piece of {operand.shape} at {tuple(piece.layout)} leaves {step.shape}.")
         if any(length > 1 and stride == 0 for length, stride in zip(operand.shape, piece.layout.strides, strict=True)):
             fail("a piece writes several elements to one place.")

@@ -1,4 +1,4 @@
-"""Routines put in order anew, after arrays were replaced by others that need more, or other, steps before them."""
+"""Routines sorted again, after arrays were replaced by others that depend on other steps."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Order:
         return array
 
     def final(self, array: Array) -> Array:
-        """Return what an array is in the end, once its step is done."""
+        """Return the array that replaces an array, once its step has been added."""
         array = self.replacement_of(array)
         return array if array.step is None else self.done[array.step][array.index]
 
@@ -67,7 +67,7 @@ class _Order:
             self.require(step)
 
     def require(self, step: Step) -> None:
-        """Add a step after all that it needs. Chains are as long as programs: this is no recursion."""
+        """Add a step after its dependencies. Chains are as long as programs: this is no recursion."""
         stack = [(step, False)]
         while stack:
             step, is_ready = stack.pop()

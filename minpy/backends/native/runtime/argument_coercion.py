@@ -1,4 +1,4 @@
-"""What native code requires of the arrays that it is given, and what is done with those that do not fit.
+"""What native code requires of array arguments, and what is done with those that do not fit.
 
 They are copied into ones that fit, and results copied back. `codegen.builtin_writer` writes the checks.
 """
@@ -21,7 +21,7 @@ __all__ = ["Argument", "coerced", "coerced_groups", "is_singular", "usual"]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An array that is given: what messages call it, its shape and dtype, and whether its elements are changed."""
+    """An array argument: what messages call it, its shape and dtype, and whether it is written to."""
 
     name: str
     shape: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Native programs as executables of the protocol: what runs them, and the contexts in which they run.
 
-A part first looks at the arrays that it is given. If one does not fit, as its layout is another, say, it has done
-nothing: then it is called again with arrays that do, copies of these, and results are copied back.
+A part first checks its arguments. If one does not fit, because of its layout, say, nothing has been done: the part is
+called again with copies that fit, and results are copied back.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class NativeExecutable(Executable):
     took, are given then.
     """
 
-    # Of the name of a launch function, or the node of a call, and a function: returns what contexts call in its place,
-    # what takes its time, say.
+    # Takes the name of a launch function, or the node of a call, and a function; returns what contexts call in its
+    # place, to time it, say.
     watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
 
     def __init__(

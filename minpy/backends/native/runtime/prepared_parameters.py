@@ -1,4 +1,4 @@
-"""Blocks of what was made of parameters: filled once, and again when one of these is another array or has changed.
+"""Blocks of values computed from parameters: filled once, and again when a parameter is another array or has changed.
 
 A block belongs to the arrays of which it was made, and is read by any number of calls at a time. It is only filled
 again while nobody reads it. The log of writes tells whether an array has changed; memory that others than arrays of
@@ -22,12 +22,12 @@ from minpy.graph.locking import lock
 
 __all__ = ["MOST_BLOCKS", "Preparation", "preparing"]
 
-# So many sets of parameters are told apart, such as those of several devices.
+# So many sets of parameters have blocks of their own, such as those of several devices.
 MOST_BLOCKS = 4
 
 
 class _PreparedBlock:
-    """A block, and weak references to the arrays that it was made of, with the time when it was.
+    """A block, with weak references to the arrays that it was computed from, and the time when it was.
 
     There are none while they are not known, or cannot be told from what they may become.
     """
@@ -39,7 +39,7 @@ class _PreparedBlock:
         self._references: list[weakref.ref[numpy.ndarray]] | None = None
 
     def note(self, arrays: Sequence[numpy.ndarray], time: int) -> None:
-        """Say what it was made of."""
+        """Note the arrays that it was computed from."""
         self._time = self._checked = time  # what has been written until then, were other arrays
         self._references = [weakref.ref(array) for array in arrays]
 
@@ -48,7 +48,7 @@ class _PreparedBlock:
         self._references = None
 
     def is_valid_for(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
-        """Tell whether it was made of these arrays as they are now."""
+        """Tell whether it was computed from these arrays with the values that they have now."""
         references = self._references
         if references is None or not all(map(is_, [reference() for reference in references], arrays)):
             return False
@@ -61,7 +61,7 @@ class _PreparedBlock:
         return True
 
     def is_stale(self) -> bool:
-        """Tell whether it will never hold again, unless it is filled anew."""
+        """Tell whether it will never be valid again, unless it is filled again."""
         arrays = [reference() for reference in self._references or ()]
         return any(array is None for array in arrays) or not self.is_valid_for(arrays)
 
@@ -95,22 +95,22 @@ class Preparation:
         return block
 
     def _valid_block(self, sources: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
-        """Return the block that was made of some arrays as they are now, if there is one."""
+        """Return the block that is valid for some arrays, if there is one."""
         for prepared_block in self._blocks:
-            block = prepared_block.block  # taken before it is known to be right: nobody fills it again from here on
+            block = prepared_block.block  # referred to before it is checked: from here on it is not filled again
             if prepared_block.is_valid_for(sources):
                 return block
         return None
 
     def _free_block(self) -> _PreparedBlock:
-        """Return a block that nobody reads or knows, of those there are if they are spent or too many."""
+        """Return an unused block: a stale one, the oldest if there are too many, or a new one."""
         spent = next((held for held in self._blocks if held.is_stale()), None)
         if spent is None and len(self._blocks) >= MOST_BLOCKS:
             spent = self._blocks[0]
         if spent is None:
             return _PreparedBlock(self.size)
         self._blocks = [held for held in self._blocks if held is not spent]
-        spent.invalidate()  # before it is asked who reads it: who begins to now finds that it does not hold
+        spent.invalidate()  # before readers are counted: whoever begins to read now finds that it is not valid
         if sys.getrefcount(spent.block) > _SOLE:
             return _PreparedBlock(self.size)
         return spent
@@ -129,7 +129,7 @@ def preparing(preparation: Preparation, prepare: Callable[..., Any], forward: Ca
 
 
 def _is_watched(array: numpy.ndarray) -> bool:
-    """Tell whether all writes to the memory of an array are noted: nobody but arrays of ours knows it."""
+    """Tell whether all writes to the memory of an array are logged: only arrays of ours share it."""
     owner = array
     while isinstance(owner.base, numpy.ndarray):
         owner = owner.base
