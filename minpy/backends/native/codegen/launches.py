@@ -1,7 +1,7 @@
-"""`Launch`: an item of a schedule as what runs: kernels and products of matrices, one after the other, or a call.
+"""`Launch`: an item of a schedule as kernels and products of matrices that run one after the other, or as a call.
 
-A kernel, or a product, takes memory of arrays at offsets; where that is, the plan of the memory says. What a kernel
-cannot read as it lies is copied before: rows in the wrong order for BLAS, pieces of an assembly.
+Kernels and products take pointers to arrays, which the memory plan places. What they cannot read in its layout is
+copied before: rows in the wrong order for BLAS, pieces of an assembly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy from one place to another; where the plan makes them the same place, there is nothing to do."""
+    """A copy from one allocation to another; where the memory plan makes them the same, nothing is done."""
 
     kernel: Kernel
     source: Allocation
@@ -58,7 +58,7 @@ Operation = Kernel | Gemm | Copy
 
 
 def seconds(run: Operation) -> float:
-    """Return about how long something takes in one thread."""
+    """Return about how long an operation takes in one thread."""
     return seconds_of(run.flops, run.bytes_moved)
 
 
@@ -97,7 +97,7 @@ _KernelOf = Callable[[Nest], Kernel]
 
 
 def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _KernelOf, has_blas: bool) -> Launch:
-    """Return what an item of a schedule becomes.
+    """Return the launch of an item of a schedule.
 
     `places` has arrays that lie in the memory of others, `kernel_of` gives the kernel of a nest. Without a BLAS Python
     does products that are not small.
@@ -138,7 +138,7 @@ def _uses(kernels: Sequence[Kernel]) -> Uses:
 
 
 def copied(source: Array, target: Array | None = None, layout: Layout | None = None) -> tuple[Nest, Array]:
-    """Return the nest that copies an array into new memory, or into that of another, and the array that it gives."""
+    """Return the nest that copies an array into new memory, or into that of another, and its output."""
     output = Elementwise.of("copy", source)
     place = None if target is None else Place(target, layout or Layout(0, contiguous(output.shape)))
     step = output.step

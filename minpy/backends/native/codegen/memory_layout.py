@@ -1,7 +1,7 @@
-"""Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays that never meet.
+"""Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays of disjoint lifetimes.
 
 Launches of all parts are numbered in the order in which they run, so that what backward reads of forward stays, and
-what forward alone needs is taken again.
+memory that forward alone needs is used again.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["Allocation", "Memory", "Uses", "allocation", "owner_of"]
 
 
 class Allocation(NamedTuple):
-    """In which array's memory another lies, and its layout there."""
+    """The array in whose memory another lies, and its layout there."""
 
     owner: Array
     layout: Layout
 
 
 class Uses(NamedTuple):
-    """What a launch takes.
+    """The memory that a launch uses.
 
-    Arrays that it reads and writes, and those that only it uses; bytes of scratch memory; pairs of arrays, one written
+    Arrays that it reads and writes, and temporary ones; bytes of scratch memory; pairs of arrays, one written
     and one read, that may lie in the same memory, element for element.
     """
 
@@ -86,7 +86,7 @@ class Memory(MemoryPlan[Array]):
         return owner_of(array, self.places)
 
     def allocation(self, array: Array) -> Allocation:
-        """Return in whose memory an array lies, and how."""
+        """Return in whose memory an array lies, and its layout there."""
         return allocation(array, self.places)
 
 

@@ -38,8 +38,8 @@ class PartWriter:
     """Writes the source of all parts, and the launch sequences that they call, with the table that these refer to.
 
     `integer` is the type of BLAS's integers; a kernel may run in 1 or 2 `threads`; with `separate` each launch is a
-    sequence of its own, so that it can be timed. `checks` says whether parts look at what they are given: not where no
-    native code computes anything, as Python runs then.
+    sequence of its own, so that it can be timed. `checks` says whether parts check their arguments: not where no native
+    code computes anything.
     """
 
     interface: Interface
@@ -67,7 +67,7 @@ class PartWriter:
         self._strided_views: dict[StridedView, str] = {}
         # Which output each new array is, where callers may give the memory of outputs.
         self._outputs_of: dict[Array, int] = {}
-        # What stands for the block of what was made of parameters, if there is any.
+        # The block of values computed from parameters, if there is any.
         self.prepared: Array | None = None
         if self.memory.prepared:
             self.prepared = Array((self.memory.prepared_bytes,), numpy.dtype("uint8"), name="prepared")
@@ -157,14 +157,14 @@ class PartWriter:
         self.parts[name] = NativePart(name, self._parameters, self.constants, self._lines, unpacked)
 
     def _saved_for_replay(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
-        """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
+        """Return the result of a step as source: as its call gave it, or copies of its arrays."""
         if node in self._numbers:
             return f"r{self._numbers[node]}"
         copies = [f"{self._expression(array)}.copy()" for array in arrays]
         return f"({', '.join(copies)},)" if width else copies[0]
 
     def _outputs(self, outputs: Sequence[Array]) -> str:
-        """Return the outputs as source: each has memory that is nobody else's, or is the variable that it becomes."""
+        """Return the outputs as source: each has memory of its own, or is the variable that it updates."""
         source, returned = "", set()
         for index, output in enumerate(outputs):
             if index in self.interface.stored:
@@ -184,7 +184,7 @@ class PartWriter:
         return source
 
     def _is_new(self, output: Array) -> bool:
-        """Tell whether an output is a new array, as that is made."""
+        """Tell whether an output is all of a new array, of its shape."""
         owner = self._owner(output)
         return is_whole(output, owner) and output.shape == self.interface.new.get(owner)
 
@@ -197,7 +197,7 @@ class PartWriter:
         results: Sequence[Array] = (),
         inputs: Sequence[Array] = (),
     ) -> None:
-        """Write launches: those that native code does together, as sequences.
+        """Write launches: consecutive native ones as sequences.
 
         Owners `live_out` are needed when all are done, and results are read then. All arguments that anybody reads are
         looked at first: Python's functions, too, get views that are laid over its memory.
@@ -235,7 +235,7 @@ class PartWriter:
         self._sequence(run, checked)
 
     def _release(self, ends: dict[Array, int], number: int) -> None:
-        """Let go of new arrays that nothing reads after a launch."""
+        """Release new arrays that nothing reads after a launch."""
         for owner in [owner for owner, end in ends.items() if end <= number]:
             del ends[owner]
             if owner not in self.interface.arguments and owner is not self.prepared and owner in self.names:
@@ -260,7 +260,7 @@ class PartWriter:
         return list(dict.fromkeys(outside))
 
     def _sequence(self, run: Sequence[tuple[int, Launch]], arguments: Mapping[Array, Argument]) -> None:
-        """Write the call of a launch sequence; the first one of a part looks at everything that is given."""
+        """Write the call of a launch sequence; the first one of a part checks all arguments."""
         if not run and (self._checked or not arguments):
             return
         checked = {} if self._checked else arguments
@@ -287,7 +287,7 @@ class PartWriter:
         self._checked = True
 
     def _allocate(self, owner: Array) -> None:
-        """Write what makes a new array, before it is first needed."""
+        """Write the allocation of a new array, before it is first needed."""
         if owner in self.interface.new and owner not in self._allocated:
             name = self.names[owner]
             self._allocated.add(owner)
@@ -312,7 +312,7 @@ class PartWriter:
             self._put(f"{self._constant('add', numpy.add)}({added}, {output}, {output})")
 
     def _call(self, call: Call) -> None:
-        """Write the call of a Python function, and what makes its results fit."""
+        """Write the call of a Python function, and the checks of its results."""
         number = self._calls = self._calls + 1
         foreign = call.node is not None and not is_trusted(call.node)
         arguments = ", ".join(self._argument(argument, foreign) for argument in call.arguments)

@@ -35,7 +35,7 @@ __all__ = ["Build", "build"]
 
 @dataclass(eq=False, repr=False)
 class Build:
-    """All that is known of a program that was built: what runs it, and, for reports, how it came to that."""
+    """A built program: what runs it, and, for reports, the results of all stages."""
 
     plan: Plan
     translation: Translation
@@ -69,7 +69,7 @@ def build(
     translation: Translation | None = None,
     parameters: Collection[int] = (),
 ) -> Build:
-    """Build a program, given what running it has told about its steps.
+    """Build a program, given the facts about its steps from running it.
 
     With `fast_math` a product and the sum that it goes into may be rounded once; with `separate` each launch is a
     function of its own for Python, which can be timed, and is slower. `parameters` are positions of variables that
@@ -149,13 +149,13 @@ class _Builder:
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Note how long a stage takes."""
+        """Record how long a stage takes."""
         began = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - began
 
     def _optimized(self, routine: Routine) -> Routine:
-        """Return what the passes make of a routine, with a part for what is made of parameters, if that is worth it."""
+        """Return a routine after all passes, with a part for what depends on parameters alone, if that is worth it."""
         if self.steps.grad_req:
             return optimized(routine, self.fast_math)
         (forward,) = routine.parts
@@ -196,7 +196,7 @@ class _Builder:
         return tuple(position for position, array in enumerate(routine.parts[0].inputs) if array in owners)
 
     def _with_interface(self, routine: Routine) -> Routine:
-        """Note what is given and asked for, and return the routine that adds to gradients where that is asked for."""
+        """Note the arguments, and return the routine that adds to gradients where `grad_req` says so."""
         steps, interface = self.steps, self.interface
         forward = routine.parts[0]
 
@@ -221,7 +221,7 @@ class _Builder:
 
     @staticmethod
     def _items(part: Part, schedule: Schedule) -> list[Any]:
-        """Return the items of a part, and what updates its states when they are done."""
+        """Return the items of a part, with copies at the end that update its states."""
         items: list[Any] = list(schedule.items)
         states = {target for target, _ in part.updates}
         sources = []
@@ -298,7 +298,7 @@ class _Builder:
 
     @staticmethod
     def _modules(sequences: list[LaunchSequence]) -> tuple[str, str]:
-        """Return two modules: one of loops that LLVM is to work on, and one of all that is written as it is to run."""
+        """Return two modules: one of loops for LLVM to vectorise, and one of functions written as they are to run."""
         kernels = list(dict.fromkeys(kernel for sequence in sequences for kernel in sequence.kernels))
         loops = [kernel for kernel in kernels if not kernel.is_written]
         first, names = module_text(loops, linkage="hidden")
@@ -312,5 +312,5 @@ class _Builder:
 
 
 def _is_python(launch: Launch) -> bool:
-    """Tell whether Python chooses the memory of what a launch gives."""
+    """Tell whether Python allocates the results of a launch."""
     return isinstance(launch.item, Call) and not launch.is_native

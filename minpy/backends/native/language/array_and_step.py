@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     strides: tuple[int, ...]
 
     def window(self, memory: numpy.ndarray, shape: Sequence[int]) -> numpy.ndarray:
-        """Return what an array of a shape shows of a flat array, as far as its strides lead."""
+        """Return the view of a flat array that this layout gives an array of a shape."""
         strides = tuple(stride * memory.itemsize for stride in self.strides)
         return numpy.lib.stride_tricks.as_strided(memory[self.offset :], shape, strides)
 
@@ -51,19 +51,19 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class Origin(NamedTuple):
-    """What a step comes from: the names of the graph's nodes, and the line of the user's code, if one is known."""
+    """The origin of a step: the names of the graph's nodes, and the line of the user's code, if one is known."""
 
     nodes: tuple[str, ...] = ()
     place: SourceLocation | None = None
 
     def __add__(self, other: object) -> Origin:
-        """Return where a step comes from that does the work of two."""
+        """Return the origin of a step that does the work of two."""
         assert isinstance(other, Origin)
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
 class _WeakReferable:
-    """What there can be weak references to: before Python 3.11, dataclasses with slots have no such one."""
+    """A base class for weak references: before Python 3.11, dataclasses with slots have none."""
 
     __slots__ = ("__weakref__",)
 
@@ -86,7 +86,7 @@ class Array(_WeakReferable):
     is_parameter: bool = field(default=False, repr=False)
 
     def described(self) -> str:
-        """Return what messages call it."""
+        """Return a description for messages."""
         noun = self.name or (self.step.label() if self.step is not None else "an array")
         return f"{noun} ({self.dtype} {self.shape})"
 
@@ -190,7 +190,7 @@ class Step:
         )
 
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
-        """Return the outputs for arrays in place of the operands, by NumPy: what kernels are held against."""
+        """Return the outputs for arrays in place of the operands, by NumPy: the reference for kernels."""
         raise NotImplementedError
 
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""The verifier: what holds for every routine, before and after each pass."""
+"""The verifier: checks that a routine is well formed, before and after each pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class InvalidRoutineError(MXNetError):
 
 
 def verify(routine: Routine, after: str = "translating") -> None:
-    """Raise if a routine is not well formed, with the step, what is wrong with it, and what was done to it last.
+    """Raise if a routine is not well formed, with the step, the problem, and the last pass.
 
     >>> from minpy.backends.native.language import Part
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")

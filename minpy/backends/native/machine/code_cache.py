@@ -109,7 +109,7 @@ class Store:
         return True
 
     def entries(self) -> list[Entry]:
-        """Return what is kept, that which was used last at the end."""
+        """Return all entries, the last used one at the end."""
         files = [(path, status) for path, status in self._files() if _is_entry(os.path.basename(path))]
         entries = [Entry(path, status.st_size, status.st_mtime) for path, status in files]
         return sorted(entries, key=lambda entry: (entry.used, entry.path))

@@ -93,7 +93,7 @@ for _row in ROWS:
 
 
 def rewrite(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what stands in a step's place by one of the rows, or by what follows below."""
+    """Return the replacement of a step by one of the rows, or by the rules below."""
     if not isinstance(step, Elementwise):
         return None
     for row in _BY_FUNCTION.get(step.function, ()):

@@ -1,8 +1,8 @@
 """Broadcasts, reshapes and transposes are moved behind what is computed of them.
 
-Elementwise functions do not care where their elements lie. Computed before they are broadcast, they are computed once;
-in the order in which their operands lie in memory, nothing is copied, and layouts meet and cancel; in the shape that
-their operands were computed in, they fit into the same loops.
+Elementwise functions may be computed in any layout. Computed before they are broadcast, they are computed once; in the
+order in which their operands lie in memory, nothing is copied, and layouts cancel; in the shape that their operands
+were computed in, they fit into the same loops.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what an elementwise function gives of what is broadcast, computed before that."""
+    """Return an elementwise function of broadcast arrays, computed before they are broadcast."""
     if not isinstance(step, Elementwise) or all(not operand.is_view for operand in step.operands):
         return None
     shape = step.output.shape
@@ -70,10 +70,10 @@ PREFERENCES: tuple[Preference, ...] = (
 
 
 def transposed_later(preference: Preference = PREFERENCES[0]) -> Rule:
-    """Return a rule that has what a step gives of transposed arrays computed as they lie, and transposed then."""
+    """Return a rule by which steps on transposed arrays are computed in memory order, and transposed after."""
 
     def rule(step: Step, rewriter: Rewriter) -> Array | None:
-        # What was moved lies in its own order now, and its other operands do not: it is not moved back for them.
+        # What was moved lies in its own order now; it is not moved back for operands that do not.
         return None if rewriter.is_made else _transposed(step, rewriter, preference)
 
     return rule
@@ -103,7 +103,7 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
 
 
 def computed_in_order(step: Elementwise, order: Sequence[int]) -> Array:
-    """Return what an elementwise step gives, computed with its axes in another order, and seen in its own."""
+    """Return the output of an elementwise step, computed with its axes in another order, and viewed in its own."""
     shape = step.output.shape
     operands = [permuted(operand, shape, order, step.origin) if operand.shape else operand for operand in step.operands]
     result = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
@@ -111,7 +111,7 @@ def computed_in_order(step: Elementwise, order: Sequence[int]) -> Array:
 
 
 def _assembled_in_memory_order(step: Assembly, rewriter: Rewriter) -> Array | None:
-    """Return what is put together of pieces that are all transposed alike, transposed after it."""
+    """Return an assembly of pieces that are all transposed alike, transposed after it."""
     orders = {order_of(operand, operand.shape) for operand in step.operands}
     if len(orders) != 1:
         return None
@@ -141,7 +141,7 @@ def _assembled_in_memory_order(step: Assembly, rewriter: Rewriter) -> Array | No
 
 
 def reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
-    """Return the reduction of a transposed array, computed as that lies, and transposed then."""
+    """Return the reduction of a transposed array, computed in memory order, and transposed after."""
     operand = step.operands[0]
     order = order_of(operand, operand.shape)
     if order is None or order == tuple(range(len(order))) or (step.function.startswith("arg") and len(step.axes) != 1):
@@ -177,7 +177,7 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
 
 
 def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
-    """Return the shapes in which elementwise steps are best computed: those of most axes around them."""
+    """Return the shapes in which elementwise steps are best computed: the finest ones of their neighbours."""
     readers_by_array = readers(routine)
     result: dict[Array, tuple[int, ...]] = {}
     for part in routine.parts:
@@ -197,7 +197,7 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
     return result
 
 
-# Rounds in which shapes go from step to step, forth and back.
+# Rounds in which shapes are passed on from step to step, forward and back.
 ROUNDS = 4
 
 
@@ -215,7 +215,7 @@ def _agree(
 
 
 def _sources(step: Step, own: Collection[Array]) -> list[Array]:
-    """Return what an elementwise step reads of the same size, computed in the same part, seen in any shape."""
+    """Return the operands of an elementwise step that have its size and come from its part, in any shape."""
     if not isinstance(step, Elementwise):
         return []
     shape = step.output.shape
@@ -243,7 +243,7 @@ def _is_loop(reader: Step | Part) -> TypeGuard[Elementwise | Reduce]:
 
 
 def _computed_in_shape(step: Elementwise, target: tuple[int, ...], rewriter: Rewriter) -> Array | None:
-    """Return what an elementwise step gives, computed in another shape."""
+    """Return the output of an elementwise step, computed in another shape."""
     shape = step.output.shape
     if stripped(target) == stripped(shape):
         return None
@@ -287,7 +287,7 @@ def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:
 
 
 def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> list[int] | None:
-    """Return the axes of a shape that are the same elements as axes of it when it is seen in another one.
+    """Return the axes of a shape that hold the same elements as some axes of another shape of it.
 
     >>> _axes_in((2, 3, 4), (2, 12), (1,)), _axes_in((2, 12), (2, 3, 4), (2,))
     ([1, 2], None)

@@ -24,7 +24,7 @@ COMMUTATIVE = frozenset(
 
 @dataclass(frozen=True)
 class Row:
-    """Two patterns that compute the same, but for what the row is in the table for."""
+    """A pattern, and the one that replaces it, which computes the same."""
 
     pattern: Pattern
     replacement: Pattern
@@ -47,7 +47,7 @@ def _text(pattern: Pattern) -> str:
 
 
 def applied(row: Row, step: Step) -> Array | None:
-    """Return what stands in a step's place by a row; None, if it is not what the row is about."""
+    """Return the replacement of a step by a row; None, if the step does not match."""
     if not isinstance(step, Elementwise) or step.function != row.pattern[0]:
         return None
     if step.operands[-1].dtype.kind not in row.kinds:

@@ -3,8 +3,8 @@
 BLAS copies blocks of both matrices before it multiplies them. That of the second one is dearer, and dearer still if it
 is read across its rows, as a dense layer reads its weight, `x @ weight.T`. Computed as `weight @ x.T`, the smaller
 matrix is the second one. The result then lies with its features first, and should do so until the next product, which
-takes either: a loop that reads some of its operands across their rows costs more than what is saved. So it is decided
-for all products and the loops between them at once, forward and backward, in nanoseconds as they were measured.
+takes either: a loop that reads some of its operands across their rows costs more than is saved. So all products and the
+loops between them are oriented at once, forward and backward, by a cost model in nanoseconds.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def oriented(routine: Routine, notes: Notes) -> Routine:
 
 
 class _Operand(NamedTuple):
-    """How an array is seen as its root lies, and as it would if that were turned; None, if no strides lead there."""
+    """An operand as its root lies, and as if the root were transposed; None, if no strides give that view."""
 
     root: Array
     usual: Array
@@ -82,7 +82,7 @@ class _Operand(NamedTuple):
         return self.turned if self.root in turned else self.usual
 
 
-# What a step costs in nanoseconds, when some arrays are turned.
+# What a step costs in nanoseconds, when some arrays are transposed.
 _Cost = Callable[[Collection[Array]], float]
 
 
@@ -198,13 +198,13 @@ class _Orienting:
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     def _may_gain(self, step: Product) -> bool:
-        """Tell whether a product would take less time if everything that is free lay as it likes best."""
+        """Tell whether a product would take less time if all arrays that can be transposed lay as it likes best."""
         free = tuple({array.root for array in (*step.operands, step.output)} & self.transposable)
         cost = self._product(step)
         return min(map(cost, _subsets(free))) < cost(()) - LEAST_SAVED / 2
 
     def _moves(self, products: Sequence[Product], groups: Mapping[Array, frozenset[Array]]) -> list[frozenset[Array]]:
-        """Return the sets of arrays that are turned together: groups, pairs of them, and arrays of products alone."""
+        """Return the sets of arrays to transpose together: groups, pairs of them, and single arrays of products."""
         result: dict[frozenset[Array], None] = {}
         pairs: dict[frozenset[Array], None] = {}
         for step in products:
@@ -217,7 +217,7 @@ class _Orienting:
         return [*result, *pairs]
 
     def _improved(self, turned: set[Array], moves: Sequence[frozenset[Array]]) -> set[Array]:
-        """Return what is turned when no move makes it better any more."""
+        """Return a local optimum: the arrays that are transposed when no move makes it better any more."""
         touched = [{number for array in move for number in self.tables_of.get(array, ())} for move in moves]
         for _ in range(ROUNDS):
             is_better = False
@@ -233,7 +233,7 @@ class _Orienting:
         return math.fsum(self.tables[number].cost(turned) for number in numbers)
 
     def total(self, turned: Collection[Array]) -> float:
-        """Return what all that depends on it costs when some arrays are turned."""
+        """Return what all steps cost when some arrays are transposed."""
         return self._sum(range(len(self.tables)), turned)
 
 
@@ -263,7 +263,7 @@ def _groups(routine: Routine, free: Collection[Array]) -> Mapping[Array, frozens
 
 
 def _read(seen: _Operand, output: Array) -> _Cost:
-    """Return what it costs to read an array for each element of another one."""
+    """Return the cost of reading an array for each element of another one."""
     natural = tuple(range(len(output.shape)))
 
     def order_now(array: Array | None) -> tuple[int, ...] | None:
@@ -286,7 +286,7 @@ def _read(seen: _Operand, output: Array) -> _Cost:
 
 
 def _reduced(seen: _Operand, step: Reduce) -> _Cost:
-    """Return what it costs to reduce an array: what is taken along rows is in registers, maybe in several phases."""
+    """Return the cost of reducing an array: reductions along rows are in registers, maybe in several phases."""
 
     def cost(turned: Collection[Array]) -> float:
         if seen.root not in turned:

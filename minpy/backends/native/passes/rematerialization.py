@@ -1,8 +1,8 @@
-"""Cheap values are computed again by a later part, rather than kept for it.
+"""Cheap values are computed again by a later part, rather than saved for it.
 
-That moves fewer bytes, where the earlier part need not store them at all. Where it stores them for itself, as what a
-convolution reads, it takes less memory: a batch norm's result is computed again of what the norm reads, which is kept
-anyway.
+That moves fewer bytes where the earlier part need not store them at all. Where it stores them for itself, as operands
+of a convolution, it takes less memory: a batch norm's result is computed again from the norm's operands, which are
+saved anyway.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from minpy.backends.native.passes.rewriting import Notes, key_of, remade, withou
 
 __all__ = ["recomputed"]
 
-# Elements of an array that is worth the trouble: smaller ones stay in the cache.
+# Elements of the smallest array that is computed again: smaller ones stay in the cache.
 LEAST_KEPT = 4096
 
-# Bytes of an array that is not kept even though the first part stores it for itself: memory for little time.
+# Bytes of the smallest array that is not saved even though the first part stores it for itself, to save memory.
 LEAST_FREED = 1 << 20
 
 # Steps that are done again for one array.
@@ -57,7 +57,7 @@ class _Recomputing:
         self.steps: dict[Array, tuple[frozenset[Step], frozenset[Array]] | None] = {}
 
     def again(self) -> set[Array]:
-        """Return what is computed again, also what lies between."""
+        """Return the arrays that are computed again, with intermediate ones."""
         candidates = [
             step.output
             for step in self.routine.parts[0].steps
@@ -87,7 +87,7 @@ class _Recomputing:
         return result
 
     def _in_memory_anyway(self) -> set[Array]:
-        """Return what is in memory after the first part even if no other part asks for it."""
+        """Return the arrays in memory after the first part even if no other part reads them."""
         (schedule,) = scheduled(Routine([self.routine.parts[0]]))
         in_memory = {array.root for array in self.routine.parts[0].outputs}
         for item in schedule.items:
@@ -95,7 +95,7 @@ class _Recomputing:
         return in_memory
 
     def _cone(self, array: Array, saved: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
-        """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
+        """Return the steps that compute an array, and what they read; None, if they are expensive, or too many."""
         if array in self.steps:
             return self.steps[array]
         self.steps[array] = result = self._computed_cone(array, self.read - {array} if saved is None else saved)

@@ -1,4 +1,4 @@
-"""What became of a native program: which operators are which kernel, what stayed a call and why, what it costs."""
+"""Explanations of native programs: the operators of each kernel, which steps are calls and why, and their costs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["described_launch", "explained"]
 
 
 def explained(title: str, build: Build, seconds: Mapping[str, float], is_cached: bool) -> Explanation:
-    """Return what became of a program, for a report under a title."""
+    """Return the explanation of a program, under a title."""
     writers: dict[object, int] = {}
     count = itertools.count()
     parts = [
@@ -38,7 +38,7 @@ def explained(title: str, build: Build, seconds: Mapping[str, float], is_cached:
 
 
 def _item(launch: Launch, build: Build, number: int, writers: dict[object, int]) -> ExplainedItem:
-    """Return what there is to say of an item; `givers` are the items by the owners of the memory that they fill."""
+    """Return the explanation of a launch; `writers` are the items by the owners of the memory that they write."""
     item, owner = launch.item, build.memory.owner
     reads = {writers[owner(array)] for array in launch.uses.reads if owner(array) in writers}
     writers.update((owner(array), number) for array in launch.uses.writes)

@@ -76,9 +76,9 @@ class _Timed:
         self.program.serve_by("native", native, program.facts)
 
     def _timed(self, key: str | Node, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that does what another does, and notes how long it took."""
+        """Return a function that calls another, and records how long it took."""
         launch = self._launches.get(key)
-        if launch is None:  # it only looks at what is given
+        if launch is None:  # it only checks arguments
             return function
         operators, description = described_launch(launch)
 

@@ -1,4 +1,4 @@
-"""Calls of operators lowered: by a lowering of their own, by NumPy's function that they are, or by their definition."""
+"""Calls of operators lowered: by a lowering of their own, by that of a NumPy function, or by their definition."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Operators:
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
-        # By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
+        # By its first output, what a lowering of an operator has saved for its gradient.
         self.forwards: dict[Array, Any] = {}
         self._traces = Traces()
         self._active: list[Any] = []
 
     def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
-        """Return what a call of an operator comes to.
+        """Return the lowered call of an operator.
 
-        `operands`: arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
+        `operands`: arrays; Python numbers, None and other constants; tuples of arrays for results of several arrays.
 
-        Raises NotLowered if it has to be called. Steps may have been made on the way, which are to be forgotten.
+        Raises NotLowered if it has to be called. Steps that were made until then have to be forgotten.
         """
         if isinstance(operator, VjpNode):
             return self._vjp(operator, operands)
@@ -108,7 +108,7 @@ class Operators:
         return self._lower_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
 
     def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
-        """Return what a function of NumPy's computes: for lowerings that are best written as one.
+        """Return the result of a NumPy function: for lowerings that are best written as one.
 
         `function`: it is run on proxies.
         """
@@ -140,7 +140,7 @@ class Operators:
     # -- traces --------------------------------------------------------------------------------------------------------
 
     def _lower_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
-        """Lower what a definition computes."""
+        """Lower the calls of a trace."""
         env: dict[Node, Any] = {}
         for value, operand in zip(trace.inputs, operands, strict=True):
             _bind(env, value, operand)
@@ -206,17 +206,17 @@ class Operators:
 
 @functools.lru_cache(None)
 def _operator_of(function: Any) -> Operator:
-    """Return what stands for a function where traces are remembered."""
+    """Return an operator of a function, as a key of traces."""
     return Operator(function, builtin=True)
 
 
 def _is_builtin(operator: Any) -> bool:
-    """Tell whether it is an operator of this package, and none of that name which a library has registered."""
+    """Tell whether it is an operator of this package, not one of the same name that a library has registered."""
     return str(operator.__module__).startswith("minpy.ops")
 
 
 def _require_not_called(operator: Any) -> None:
-    """Refuse an operator that is called in any case."""
+    """Refuse an operator that is always called."""
     reason = CALLED.get(operator.__name__) if _is_builtin(operator) else None
     if reason is not None:
         raise NotLowered(reason)
@@ -237,7 +237,7 @@ def _all_integers(operands: Sequence[Any]) -> bool:
 
 
 def _numpy_result_kind(operator: Any, operands: Sequence[Any]) -> str:
-    """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
+    """Return the kind of the dtype of NumPy's result; '' if it raises."""
     samples = [numpy.ones((1,), operand.dtype) if isinstance(operand, Array) else operand for operand in operands]
     try:
         with numpy.errstate(all="ignore"):
@@ -254,7 +254,7 @@ def constant_operand(value: Any) -> Any:
 
 
 def read(env: dict[Node, Any], value: Value) -> Any:
-    """Return a value from the answers by node."""
+    """Return a value from the results by node."""
     if value.node not in env:
         raise NotLowered("it reads what is not kept for it")
     result = env[value.node]

@@ -1,4 +1,4 @@
-"""Definitions and gradient rules of operators run on proxies: what they compute, as further calls of operators."""
+"""Traces: definitions and gradient rules of operators run on proxies, as calls of further operators."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _MAX_STEPS = 400
 
 
 class Trace(NamedTuple):
-    """What a function computes of its arguments."""
+    """The calls of operators by which a function computes its outputs."""
 
-    inputs: list[Any]  # for each argument the value that stands for it; None where it is no array
+    inputs: list[Any]  # for each argument its value; None where it is no array
     nodes: list[Node]  # in an order in which they can be run
     outputs: list[Any]  # Values, or arrays and numbers that depend on no argument
-    is_single: bool  # whether the answer is one array, and no tuple
+    is_single: bool  # whether the result is one array, and no tuple
     facts: Mapping[Value, tuple[tuple[int, ...], Any]]  # shape and dtype of what nodes give
-    updates: list[tuple[int, Value]]  # the arguments that the function has changed, and what they are then
+    updates: list[tuple[int, Value]]  # positions of arguments that the function changes, and their new values
 
 
 class Traces:
-    """Makes traces, one for all calls that are alike."""
+    """Makes traces, one for all calls with the same key."""
 
     def __init__(self) -> None:
         self._traces: dict[Any, Trace | NotLowered] = {}
@@ -50,7 +50,7 @@ class Traces:
     def definition(
         self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any = None
     ) -> Trace:
-        """Return what the definition of an operator computes, or a function that is one, too.
+        """Return the trace of an operator's definition, or of a function in its place.
 
         Raises NotLowered if it cannot be captured.
         """
@@ -60,7 +60,7 @@ class Traces:
         )
 
     def rules(self, vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
-        """Return what the gradient rules of an operator compute; `operands` are the inputs of the node.
+        """Return the trace of the gradient rules of an operator; `operands` are the inputs of the node.
 
         Raises NotLowered if one cannot be captured.
         """
@@ -111,7 +111,7 @@ def _may_decide_dtypes(operand: Array) -> bool:
 
 
 def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
-    """Return what stands for an operand; a state may be changed."""
+    """Return the proxy of an operand; a state may be changed."""
     if isinstance(operand, Array) and _may_decide_dtypes(operand):
         return constant(recorder, operand.value)
     value = variable("input")

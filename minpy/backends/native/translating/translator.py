@@ -27,7 +27,7 @@ FAILED = "it could not be lowered"
 
 
 class Translated(NamedTuple):
-    """What became of one node."""
+    """How one node was translated."""
 
     node: Node
     how: str  # 'lowered' by what is written for it; 'traced', its definition; or 'called' as it is
@@ -45,13 +45,13 @@ class Translation:
     """A program in the step language."""
 
     # Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then the
-    # answers of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and whose
+    # results of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and whose
     # outputs those of `steps.gradients`, in their order.
     routine: Routine
     # The array that each value of the graph became; those of constants that are no arrays are absent.
     arrays: dict[Value, Array]
-    # The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer that
-    # is no tuple.
+    # The steps whose results outlive 'forward', each with the number of its outputs there: 0 for one result that is no
+    # tuple.
     saved_for_replay: list[tuple[Node, int]]
     report: list[Translated]  # what became of each node, in the order in which they run
 
@@ -70,7 +70,7 @@ def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
 
 
 class _State(NamedTuple):
-    """An array of a variable that operators change, and what it is after those so far."""
+    """An array of a variable that operators change, and its value after those so far."""
 
     input: Array
     now: Array
@@ -87,7 +87,7 @@ class _Translator:
         self.report: list[Translated] = []
 
     def translation(self) -> Translation:
-        """Return what the program comes to."""
+        """Return the translated program."""
         steps = self.steps
         inputs = [self._variable(node) for node in steps.variables]
         forward = self._part(steps.forward)
@@ -181,7 +181,7 @@ class _Translator:
             self._update(node.inputs[position], array)
 
     def _lowered(self, node: Node, operands: Sequence[Any]) -> Result:
-        """Return what a node comes to.
+        """Return the lowered node.
 
         Raises NotLowered.
         """
@@ -195,7 +195,7 @@ class _Translator:
         return result
 
     def _require_facts(self, node: Node, result: Any) -> None:
-        """Refuse an answer that is not what running the step gave."""
+        """Refuse a result that differs in shape or dtype from what running the step gave."""
         fact = self.facts.get(node)
         if fact is None:
             return
@@ -206,7 +206,7 @@ class _Translator:
             raise NotLowered(f"it would give {actual}, and not {expected}")
 
     def _update(self, value: Value, array: Array) -> None:
-        """Note what a state is after an operator that changes it."""
+        """Note the new value of a state after an operator that changes it."""
         node = value.node
         if node.operator is not None:
             raise Untranslatable(f"{node.described()} is computed, and changed in place as a state of an operator.")
@@ -217,7 +217,7 @@ class _Translator:
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     def _call(self, node: Node, operands: Sequence[Any], reason: str) -> None:
-        """Let a node run as it is."""
+        """Add a call of a node that is not lowered."""
         fact = self.facts.get(node)
         if fact is None:
             raise Untranslatable(f"{node.described()} has to be called, and nothing is known of its answer.")
@@ -251,7 +251,7 @@ class _Translator:
 
 
 def _is_bound_to_frame(node: Node) -> bool:
-    """Tell whether each frame has a function of its own for a node, or one that is to run in it."""
+    """Tell whether a node runs in a frame, by a function that belongs to it."""
     operator = node.operator
     return (
         isinstance(operator, VjpNode)
@@ -262,7 +262,7 @@ def _is_bound_to_frame(node: Node) -> bool:
 
 
 def _remove_dead_steps(parts: Sequence[Part]) -> None:
-    """Drop the steps on which nothing depends; calls may do something else beside what they give."""
+    """Remove the steps on which nothing depends; calls may have side effects."""
     live: set[Array] = set()
     for part in reversed(parts):
         live.update(part.outputs)

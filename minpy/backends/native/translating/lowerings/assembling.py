@@ -1,4 +1,4 @@
-"""Functions that put arrays together of pieces: of several arrays, of one array repeated, or with a part replaced."""
+"""Functions that assemble arrays: of several arrays, of one array repeated, or with a part replaced."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def concatenate(emitter: Emitter, arrays: Any, axis: int | None = 0, dtype: Any 
         places.append(slice_along(axis, start, start + part.shape[axis]))
         start += part.shape[axis]
     fill = next((value for value in map(uniform_value, parts) if value is not None), None)
-    if fill is not None:  # what is the same everywhere is between the other pieces
+    if fill is not None:  # uniform pieces become the fill of the others
         pieces = [position for position, part in enumerate(parts) if not _is_all(part, fill)]
         if pieces:
             return emitter.assembly([parts[i] for i in pieces], shape, [places[i] for i in pieces], fill=fill)

@@ -1,4 +1,4 @@
-"""Products of arrays along some of their axes: `matmul`, `dot`, `tensordot`, `einsum` and their kin."""
+"""Products of arrays along some of their axes: `matmul`, `dot`, `tensordot`, `einsum` and others like them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def contract(
 ) -> Array:
     """Return the sum of products of two arrays of one dtype, with the axes named.
 
-    `emitter`: what the steps are written with. `a`, `b`: the names of their axes, each once in an array; a length of 1
-    broadcasts against another. `to`: the names of the answer's axes; along all others is added up.
+    `emitter`: writes the steps. `a`, `b`: the names of their axes, each once in an array; a length of 1 broadcasts
+    against another. `to`: the names of the result's axes; all others are summed over.
     """
     lengths: dict[Any, int] = {}
     for array, names in ((first, a), (second, b)):
@@ -63,7 +63,7 @@ def contract(
 def _summed(
     emitter: Emitter, array: Array, names: Sequence[Any], needed_names: set[Any], lengths: dict[Any, int]
 ) -> tuple[Array, list[Any]]:
-    """Return an array summed over the axes that nobody else has, and the names of the others."""
+    """Return an array summed over the axes that are not needed, and the names of the others."""
     axes = tuple(axis for axis, name in enumerate(names) if name not in needed_names)
     if not axes:
         return array, list(names)
@@ -249,7 +249,7 @@ def _einsum(emitter: Emitter, subscripts: str, *operands: Array, dtype: Any = No
 
 
 def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
-    """Return (the names of each operand's axes, those of the answer's); those of an ellipsis are numbers from -1 down.
+    """Return (the names of each operand's axes, those of the result's); those of an ellipsis are numbers from -1 down.
 
     >>> _subscripts("...ij,jk->...ik", [3, 2])
     ([[-1, 'i', 'j'], ['j', 'k']], [-1, 'i', 'k'])

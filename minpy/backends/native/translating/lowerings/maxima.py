@@ -1,7 +1,7 @@
 """Gradients of the maxima of windows: to the first of the largest elements, or to all of them.
 
-Where windows overlap, an element's is the sum over the windows in which it is such a one, of which there are the same
-number for all elements a stride apart.
+Where windows overlap, an element's gradient is the sum over the windows of which it is a maximum. All elements a stride
+apart lie in the same number of windows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minpy.ops.nn.pooling import covers, overlaps
 
 __all__: list[str] = []
 
-# They take a few steps for each element of a window: of larger windows that overlap they are calls.
+# Each element of a window takes a few steps: larger windows that overlap are calls.
 _MAX_WINDOW = 49
 # In place of the number of an element in a window, which is smaller.
 _NOWHERE = 255
@@ -58,10 +58,10 @@ def _place(
 
 
 class _Residue(NamedTuple):
-    """Elements a stride apart along an axis: the first one, their number, and what lies where in which window.
+    """Elements a stride apart along an axis: the first one, their number, and in which windows they lie.
 
-    `windows` has for each offset that they have in windows the number of the window in which the first of them has it:
-    those of the others follow. It may be that of no window.
+    `windows` has (offset, number) pairs: the first element lies at that offset of that window, the next ones of the next
+    windows. Such a window need not exist.
     """
 
     first: int
@@ -91,9 +91,9 @@ def _distributed(
 ) -> Array:
     """Return the gradient of maxima of windows that overlap.
 
-    `compared`: what tells of a window which elements are its maxima, and what is there in the place of windows that are
-    none. `lengths`: of the data, along the axes of windows. `window`: (kernel, stride, padding, number of windows).
-    `chosen`: `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of
+    `compared`: what `chosen` compares in each window, and its value for windows that do not exist. `lengths`:
+    of the data, along the axes of windows. `window`: (kernel, stride, padding, number of windows). `chosen`:
+    `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of
     which they have a number; `elements` is their key. `zero`: what sums begin with, which tells -0.0 from 0.0; None:
     with the first gradient.
     """
@@ -101,7 +101,7 @@ def _distributed(
     marks, mark = compared
     residues_by_axis = [_residues(*item) for item in zip(lengths, kernel, stride, pad, strict=True)]
     for axis, residues in enumerate(residues_by_axis, 2):
-        # All windows that are asked for, of which some are none: nothing comes from there.
+        # All windows of the residues; those that do not exist have no gradient.
         start = min(number for item in residues for _, number in item.windows)
         end = max(number + item.length for item in residues for _, number in item.windows)
         gradient = padded_window(emitter, gradient, axis, start, end - start)
