@@ -1,8 +1,8 @@
-"""Which way a convolution is done: a model of the cycles that each way takes, which can be printed with its reasons.
+"""Which kind of kernel does a convolution: a model of the cycles that each kind takes, which can be printed.
 
-A cycle is what one product of two vectors takes; loads and stores that do not hide behind products are counted in the
-same unit. What the model says was held against measurements on processors with AVX-512, where it is right to about a
-quarter; what matters is which way it says is quicker.
+A cycle is the time of one product of two vectors; loads and stores that do not hide behind products are counted in the
+same unit. On processors with AVX-512 the model is within about a quarter of measurements; what matters is which kind it
+says is fastest.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ COLUMN = 2.5
 # Examples below which the channels are last in inference.
 FEW = 16
 
-# A call of Python, and the segment of native code that ends there; and how much longer all takes, as nothing is fused
-# with it.
+# A call of Python, which ends a launch sequence; and how much longer all takes, as nothing is fused with it.
 CALL, PYTHON = 40000, 1.3
 
-# What is not a product in the generated kernels: copies, borders, the ends of loops.
+# The factor for what is not a product in the generated kernels: copies, borders, the ends of loops.
 DIRECT = 1.05
 
 # Data of so many channels do not stay in the caches: 1 x 1 kernels of 1024 channels take 1.2 times as long as a product
@@ -50,7 +49,7 @@ class Plan:
         are the Python kernels, which make columns and multiply them.
     problem : Problem
     cycles : tuple of (str, float)
-        What the model says of each way that there is.
+        What the model says of each kind that can do it.
 
     Examples
     --------
@@ -66,7 +65,7 @@ class Plan:
     cycles: tuple[tuple[str, float], ...]
 
     def __str__(self) -> str:
-        """Return the choice, and what the model says of each way."""
+        """Return the choice, and what the model says of each kind."""
         problem = self.problem
         shape = " x ".join(map(str, (problem.batch, problem.channels, *problem.lengths)))
         kernel = " x ".join(map(str, (problem.filters, *problem.kernel)))

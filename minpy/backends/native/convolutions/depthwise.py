@@ -1,9 +1,9 @@
-"""Depthwise convolutions and their gradients, batch last: every channel by itself. What bounds them is memory.
+"""Depthwise convolutions and their gradients, batch last: every channel by itself. They are bound by memory.
 
 A block of neighbouring positions shares the vectors of data that it loads. At the borders positions are done one by
-one, and read zeros beyond the data. A filter's sums of the gradient of a weight are in registers, over
-one row of taps, while its channel goes by. By `correlation` and `weight_gradient` MobileNet's training takes
-1.08 times as long, and MobileNet 2's 1.14; without AVX-512 1.03 and 1.11.
+one, and read zeros beyond the data. A filter's sums of the gradient of a weight are in registers, over one row of taps,
+while its channel is read. With `direct_convolution` and `weight_gradient` instead, MobileNet's training takes 1.08
+times as long, and MobileNet 2's 1.14; without AVX-512 1.03 and 1.11.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Direct correlations, batch last: what a convolution and the gradient of its data have in common.
 
 Vectors run along the batch. A block of sums, some filters by some vectors, stays in registers while all channels and
-taps go by: a step loads the vectors of data once and meets them with one number of the weight for each filter. Rows and
-columns of taps that reach beyond the data are left out, so that nothing is padded. Data of many channels are copied, a
-window of rows at a time, to where they lie densely in the second-level cache; so are the numbers of a weight that would
-meet in few sets of the first-level cache.
+taps are added: a step loads the vectors of data once and multiplies them by one number of the weight for each filter.
+Rows and columns of taps that reach beyond the data are left out, so that nothing is padded. Data of many channels are
+copied, a window of rows at a time, to where they lie densely in the second-level cache; so are the numbers of a weight
+that would fall into few sets of the first-level cache.
 
 Products and sums are contracted where the CPU can, as in a BLAS, and the terms are added in another order than NumPy's.
 """

@@ -1,4 +1,4 @@
-"""What is to be convolved: shapes and steps; and where on an axis a tap finds its data."""
+"""Shapes and strides of a convolution; and where on an axis a tap finds its data."""
 
 from __future__ import annotations
 

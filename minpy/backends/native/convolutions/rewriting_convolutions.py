@@ -1,8 +1,8 @@
 """The rewrite rule that brings convolutions into the layouts of generated kernels.
 
-A convolution becomes a call on arrays with the batch last, or the channels where examples are few, between views that
-turn the axes. What is computed of turned arrays is computed as it lies, so that in a network of convolutions nothing is
-turned but its inputs.
+A convolution becomes a call on arrays with the batch last, or the channels where examples are few, between transposed
+views. Other steps on these arrays are computed in memory order, so that in a network of convolutions only its inputs
+are transposed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Gradients of a convolution's weight, batch last: sums over all positions and examples.
 
 Vectors run along the batch. A block of sums, some filters by some taps of a row, each a vector of as many partial sums
-as it has lanes, stays in registers while a tile of positions goes by. The tile of the upstream gradient lies densely in
-the first-level cache, and is met with every channel and row of taps before the next. In the end lanes are added up.
+as it has lanes, stays in registers while a tile of positions is added. The tile of the upstream gradient is dense in
+the first-level cache, and is multiplied by every channel and row of taps before the next. In the end lanes are added.
 """
 
 from __future__ import annotations

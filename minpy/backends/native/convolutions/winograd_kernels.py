@@ -1,12 +1,12 @@
 """Convolutions by kernels of 3 x 3 in tiles of 4 x 4 results: 36 products in place of 144.
 
-A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(4x4, 3x3): a tile of results comes
-of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A; see `winograd_transforms`. An infinity or NaN
-among the data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
+A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(4x4, 3x3): a tile of results is
+computed of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A; see `winograd_transforms`. An infinity
+or NaN among the data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
 
 A first kernel transforms the weight, into 36 matrices of (blocks of filters, terms, filters of a block). A second one
 takes some tiles at a time: it transforms the data, multiplies 36 pairs of matrices with sums in registers, and
-transforms back; what lies between stays in the second-level cache. In training the batch is last: vectors are of
+transforms back; intermediate results stay in the second-level cache. In training the batch is last: vectors are of
 examples, and the gradient of the data is the same with the taps reversed. In inference of few examples the channels
 are last: vectors are of channels and of filters.
 """

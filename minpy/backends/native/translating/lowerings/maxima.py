@@ -60,7 +60,7 @@ def _place(
 class _Residue(NamedTuple):
     """Elements a stride apart along an axis: the first one, their number, and in which windows they lie.
 
-    `windows` has (offset, number) pairs: the first element lies at that offset of that window, the next ones of the next
+    `windows` has (offset, number) pairs: the first element is at that offset of that window, the next ones of the next
     windows. Such a window need not exist.
     """
 
