@@ -119,7 +119,7 @@ class MemoryPlan(Generic[Owner]):
         first pair that can be is taken.
     outside : collection of Owner
         Those that are to have memory of their own, not in the block, and may leave it to others.
-    wanted : mapping of Owner to object, optional
+    preferred : mapping of Owner to object, optional
         Owners that are to lie in memory that is elsewhere, if they begin where they can: then this is the old owner.
     scratch : mapping of int to int, optional
         Bytes that are needed at one time only.
@@ -154,7 +154,7 @@ class MemoryPlan(Generic[Owner]):
         size: Callable[[Owner], int],
         in_place: Iterable[tuple[int, Owner, Owner]] = (),
         outside: Collection[Owner] = (),
-        wanted: Mapping[Owner, Owner] | None = None,
+        preferred: Mapping[Owner, Owner] | None = None,
         scratch: Mapping[int, int] | None = None,
         before: MemoryPlan[Owner] | None = None,
     ) -> None:
@@ -169,7 +169,7 @@ class MemoryPlan(Generic[Owner]):
         if before is not None:
             self._take_over(before, whole)
         for time, heir, owner in in_place:
-            if wanted and wanted.get(heir) is owner and self.spans.get(heir, (-1,))[0] == time:
+            if preferred and preferred.get(heir) is owner and self.spans.get(heir, (-1,))[0] == time:
                 self.heirs[heir] = owner
                 whole.pop(heir, None)
             else:

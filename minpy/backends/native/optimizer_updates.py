@@ -98,7 +98,7 @@ def run(
 
 
 def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return the loop of an update with some numbers, see `update_loops`; None where there is none."""
+    """Return the loop of an update with some numbers, see `update_loop`; None where there is none."""
     from minpy.backends.native.machine import llvm
 
     if not llvm.available():

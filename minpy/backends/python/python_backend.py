@@ -37,7 +37,7 @@ class PythonExecutable(Executable):
     Attributes
     ----------
     plan : Plan
-        Where answers are computed, as far as that is known.
+        Where results are computed, as far as that is known.
     """
 
     def __init__(self, steps: Steps, facts: Facts) -> None:
@@ -92,10 +92,10 @@ class PythonContext(Context):
         self._executable = executable
         self._calls = calls
         self.buffers: list[numpy.ndarray] = []
-        self.forward = self._made(executable.forward)
+        self.forward = self._bind(executable.forward)
         self._backward: Callable[..., None] | None = None
 
-    def _made(self, part: SourcePart) -> Callable[..., Any]:
+    def _bind(self, part: SourcePart) -> Callable[..., Any]:
         sizes = self._executable.plan.buffers
         self.buffers += [aligned.empty(max(size, 1), numpy.uint8) for size in sizes[len(self.buffers) :]]
         return part.bind(self._calls, self)
@@ -114,7 +114,7 @@ class PythonContext(Context):
     ) -> None:
         if self._backward is None:
             assert self._executable.backward is not None
-            self._backward = self._made(self._executable.backward)
+            self._backward = self._bind(self._executable.backward)
         computed = as_contiguous(targets)
         self._backward(arrays, as_contiguous(cotangents), computed, kept)
         if computed is not targets:
@@ -123,7 +123,7 @@ class PythonContext(Context):
                     numpy.copyto(target, array)
 
     def answers(self, kept: list[Any]) -> Mapping[Node, Any]:
-        """Return what the backward part reads of the forward part's answers, by node."""
+        """Return what the backward part reads of the forward part's results, by node."""
         return self._executable.emitter.environment(kept, self)
 
 

@@ -1,8 +1,8 @@
-"""Where the answers of steps lie: how long each is needed, and in what memory it may be computed.
+"""Where the results of steps lie: how long each is needed, and in what memory it may be computed.
 
 The facts come from running the program once: for given shapes an operator's result always has the same layout, and is
 a view of the same inputs. The forward part is planned as soon as it has run, the backward part when that has; where in
-the buffers answers lie is the matter of `minpy.backends.memory_planner`.
+the buffers results lie is the matter of `minpy.backends.memory_planner`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["Placement", "Plan", "Planner"]
 
 @dataclass(slots=True)
 class Placement:
-    """Where a step puts its answer.
+    """Where a step puts its result.
 
-    'fresh' memory, a block of the context's buffers ('arena'), the memory of an earlier answer that nobody needs any
+    'fresh' memory, a block of the context's buffers ('arena'), the memory of an earlier result that nobody needs any
     more ('reuse'), or the array that a gradient is asked into ('gradient').
     """
 
@@ -38,12 +38,12 @@ class Placement:
 class Plan:
     """A placement for each step, and what it amounts to.
 
-    `unshared_bytes` is how much the answers take that lie in the buffers, those in the memory of another left out;
+    `unshared_bytes` is how much the results take that lie in the buffers, those in the memory of another left out;
     `buffers` are the sizes of a context's buffers, in bytes.
     """
 
     placements: dict[Node, Placement] = field(default_factory=dict)
-    # The step in whose memory each step's answer lies, and when all that lies there has been read.
+    # The step in whose memory each step's result lies, and when all that lies there has been read.
     roots: dict[Node, Node] = field(default_factory=dict)
     root_end: dict[Node, int] = field(default_factory=dict)
     buffers: list[int] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Plan:
 
     @property
     def reused(self) -> int:
-        """How many answers are computed in the memory of another."""
+        """How many results are computed in the memory of another."""
         return sum(placement.kind == "reuse" for placement in self.placements.values())
 
 
 class Planner:
-    """Decides about each step where its answer is computed: first of the forward part, then of the backward part.
+    """Decides about each step where its result is computed: first of the forward part, then of the backward part.
 
-    Owners of memory are the steps that have answers of their own; which of them an answer may share memory with is
+    Owners of memory are the steps that have results of their own; which of them a result may share memory with is
     among the facts.
     """
 
@@ -73,7 +73,7 @@ class Planner:
         self.facts: dict[Node, ArrayFact] = {}
         self._ends = _last_reads(steps)
         self._memory: MemoryPlan[Node] | None = None
-        # Steps whose answers have memory of their own, and those that may be computed in buffers.
+        # Steps whose results have memory of their own, and those that may be computed in buffers.
         self._outside: set[Node] = set()
         self._inside: set[Node] = set()
 
@@ -85,7 +85,7 @@ class Planner:
     def place_backward(self, facts: Mapping[Node, ArrayFact], into_gradient: Mapping[Node, Node]) -> None:
         """Plan the backward part, from the facts about its steps.
 
-        `into_gradient` are the steps that may write their answer where a variable's gradient is asked for.
+        `into_gradient` are the steps that may write their result where a variable's gradient is asked for.
         """
         self.facts.update(facts)
         self._place(self.steps.backward, len(self.steps.forward), into_gradient)
@@ -96,14 +96,14 @@ class Planner:
         in_place: list[tuple[int, Node, Node]] = []
         for number, node in enumerate(steps, start):
             fact = facts[node]
-            if not _writes_into(node, fact, [facts[value.node] for value in node.inputs]):
+            if not _can_write_into(node, fact, [facts[value.node] for value in node.inputs]):
                 self._outside.add(node)
                 continue
             if node in into_gradient and node not in own:
                 plan.placements[node] = Placement("gradient", source=into_gradient[node])
                 continue
             (self._outside if node in own else self._inside).add(node)
-            in_place += [(number, node, source) for source in self._alike(node, fact)]
+            in_place += [(number, node, source) for source in self._in_place_inputs(node, fact)]
         numbers = {node: number for number, node in enumerate(self.steps.all)}
         owners = [node for node in (*self._outside, *self._inside) if node in last_reads]
         spans = {node: (numbers[node], last_reads[node]) for node in sorted(owners, key=numbers.__getitem__)}
@@ -126,7 +126,7 @@ class Planner:
         if offset is None:
             return Placement()
         number = 0
-        while offset >= self.plan.buffers[number]:  # no answer lies across two buffers
+        while offset >= self.plan.buffers[number]:  # no result lies across two buffers
             offset -= self.plan.buffers[number]
             number += 1
         fact = self.facts[node]
@@ -154,12 +154,12 @@ class Planner:
         return last_reads, seen | self._owners(output.node for output in steps.outputs)
 
     def _owners(self, nodes: Iterable[Node]) -> set[Node]:
-        """Return the owners of the memory of some answers."""
+        """Return the owners of the memory of some results."""
         return {owner for node in nodes for owner in self.facts[node].shares}
 
-    def _alike(self, node: Node, fact: ArrayFact) -> Iterable[Node]:
-        """Return the inputs in whose memory an answer may be computed if nobody needs them any more: of its layout."""
-        if not node.operator.elementwise or fact.shape == ():  # NumPy answers with scalars, which nothing is written to
+    def _in_place_inputs(self, node: Node, fact: ArrayFact) -> Iterable[Node]:
+        """Return the inputs in whose memory a result may be computed if nobody needs them any more: of its layout."""
+        if not node.operator.elementwise or fact.shape == ():  # NumPy returns scalars, which nothing is written to
             return
         for value in node.inputs:
             source = value.node
@@ -176,27 +176,27 @@ class Planner:
 
 
 def _last_reads(steps: Steps) -> dict[Node, int]:
-    """Return the number of the last step that reads each node's answer; for outputs one that never comes."""
-    last: dict[Node, int] = {}
-    every = steps.all
+    """Return the number of the last step that reads each node's result; for outputs one that never comes."""
+    last_reads: dict[Node, int] = {}
+    steps_in_order = steps.all
     first = len(steps.forward)
-    for number, node in enumerate(every):
+    for number, node in enumerate(steps_in_order):
         for value in node.inputs:
-            last[value.node] = number
-    for number, node in enumerate(every):
-        last.setdefault(node, number)
+            last_reads[value.node] = number
+    for number, node in enumerate(steps_in_order):
+        last_reads.setdefault(node, number)
     for value in steps.gradients.values():  # what is there before the backward part is copied at its start
-        if last.get(value.node, first) < first:
-            last[value.node] = first
+        if last_reads.get(value.node, first) < first:
+            last_reads[value.node] = first
     for node in steps.saved_for_replay:
-        last[node] = max(last[node], first)
+        last_reads[node] = max(last_reads[node], first)
     for output in steps.outputs:
-        last[output.node] = len(every)
-    return last
+        last_reads[output.node] = len(steps_in_order)
+    return last_reads
 
 
-def _writes_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bool:
-    """Tell whether the step can write its answer into given memory."""
+def _can_write_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bool:
+    """Tell whether the step can write its result into given memory."""
     if node.operator is CONSTANT or fact.shape is None or fact.dtype is None or node not in fact.shares:
         return False
     operator = node.operator
@@ -204,12 +204,12 @@ def _writes_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bo
         return False
     if not operator.keeps_dtype:
         return True
-    # Of integers and booleans it answers otherwise than the ufunc does.
+    # Of integers and booleans it gives another dtype than the ufunc does.
     return fact.dtype.kind not in "iub" and any(source.dtype is None or source.dtype.kind in "fc" for source in inputs)
 
 
 def _size(facts: Mapping[Node, ArrayFact], node: Node) -> int:
-    """Return how many bytes an answer has."""
+    """Return how many bytes a result has."""
     fact = facts[node]
     return math.prod(fact.shape or ()) * int(fact.dtype.itemsize)
 
@@ -217,12 +217,12 @@ def _size(facts: Mapping[Node, ArrayFact], node: Node) -> int:
 def _is_dense(fact: ArrayFact) -> bool:
     """Tell whether the array fills its memory, in whatever order of axes."""
     assert fact.shape is not None
-    expected = fact.dtype.itemsize
+    expected_stride = fact.dtype.itemsize
     for stride, length in sorted(zip(fact.strides, fact.shape, strict=True)):
         if length == 0:
             return False
         if length > 1:
-            if stride != expected:
+            if stride != expected_stride:
                 return False
-            expected *= length
+            expected_stride *= length
     return True

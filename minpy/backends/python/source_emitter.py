@@ -24,7 +24,7 @@ from minpy.graph.schedule import Steps, is_trusted
 
 __all__ = ["Emitter"]
 
-_TAKEN = ("make", "forward", "backward", "arrays", "out", "cotangents", "gradients", "kept", "copy")
+_RESERVED = ("make", "forward", "backward", "arrays", "out", "cotangents", "gradients", "kept", "copy")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
@@ -40,7 +40,7 @@ class Emitter:
         self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.cotangents)}
         self.gradient_names = {node: f"g{index}" for index, node in enumerate(steps.gradients)}
         self.constants: dict[str, Any] = {}
-        # What the forward part hands to the backward part: names of fresh answers.
+        # What the forward part hands to the backward part: names of fresh results.
         self.kept: list[str] = []
         self.into_gradient: Mapping[Node, Node] = {}
 
@@ -80,28 +80,28 @@ class Emitter:
         return self._part("backward", ["arrays", "cotangents", "gradients", "kept"], body)
 
     def environment(self, kept: Sequence[Any], context: Any) -> dict[Node, Any]:
-        """Return the answers of the forward part that the backward part reads, by node."""
-        fresh = dict(zip(self.kept, kept, strict=True))
+        """Return the results of the forward part that the backward part reads, by node."""
+        saved = dict(zip(self.kept, kept, strict=True))
 
         def named(name: str) -> Any:
             value = self.constants.get(name)
             return (
-                fresh.get(name)
+                saved.get(name)
                 if value is None
                 else value.bind(None, context)
                 if isinstance(value, StridedView)
                 else value
             )
 
-        answers: dict[Node, Any] = {}
+        results: dict[Node, Any] = {}
         for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
             if node.operator is CONSTANT:
-                answers[node] = node.attributes["value"]
+                results[node] = node.attributes["value"]
             elif self.facts[node].shape is None:
-                answers[node] = tuple(fresh.get(name) for name in self._parts(node))
+                results[node] = tuple(saved.get(name) for name in self._parts(node))
             else:
-                answers[node] = named(self.names[node])
-        return answers
+                results[node] = named(self.names[node])
+        return results
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Emitter:
             for variable in (finals or {}).get(node, ()):
                 if self.into_gradient.get(node) is not variable or self.plan.placements[node].kind != "gradient":
                     lines.append((self._store(variable, self.steps.gradients[variable]), node))
-            lines += [(f"{name} = None", None) for name in self._dying(node)]
+            lines += [(f"{name} = None", None) for name in self._dead_names(node)]
         return lines
 
     def _kept_names(self) -> Iterable[str]:
@@ -141,8 +141,8 @@ class Emitter:
             elif self.plan.placements[self.plan.roots[node]].kind == "fresh":
                 yield self.names[node]
 
-    def _dying(self, node: Node) -> list[str]:
-        """Return the names of fresh answers that nobody reads after this step."""
+    def _dead_names(self, node: Node) -> list[str]:
+        """Return the names of fresh results that nobody reads after this step."""
         number = self.number[node]
         names: list[str] = []
         for dying in dict.fromkeys([*(value.node for value in node.inputs), node]):
@@ -219,12 +219,12 @@ class Emitter:
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
         operands = names[first:]
-        answer = operands.pop(0) if operator.answers else "None"
+        result = operands.pop(0) if operator.answers else "None"
         arguments = [
             operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", placeholder)
             for index, placeholder in enumerate(operator.placeholders)
         ]
-        return ", ".join([answer, *arguments]), names[0]
+        return ", ".join([result, *arguments]), names[0]
 
     def _expression(self, value: Value) -> str:
         name = self.names[value.node]
@@ -236,7 +236,7 @@ class Emitter:
 
     def _constant(self, name: str, value: Any) -> str:
         """Return a name by which the source may call an object."""
-        if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
+        if not name.isidentifier() or keyword.iskeyword(name) or name in _RESERVED:
             name = f"{''.join(words(name))}_"
         while self.constants.setdefault(name, value) is not value:
             name += "_"

@@ -565,6 +565,6 @@ class TestCount:
 
         monkeypatch.setattr(ctypes, "CDLL", no_process)
         assert helper_thread_ir.desk() is None
-        monkeypatch.setattr(helper_thread, "_made", [])
+        monkeypatch.setattr(helper_thread, "_helpers", [])
         monkeypatch.setattr(helper_thread, "count", lambda: 2)
         assert helper_thread.find() is None

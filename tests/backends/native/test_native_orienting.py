@@ -172,7 +172,7 @@ def test_whatever_is_turned_is_the_same(seed: int, monkeypatch: pytest.MonkeyPat
     share = chance.choice([0.2, 0.5, 1.0])
 
     def drawn(self: Any) -> set[Array]:
-        order = {step.outputs[0]: None for step in self.routine.steps if step.outputs[0] in self.free}
+        order = {step.outputs[0]: None for step in self.routine.steps if step.outputs[0] in self.transposable}
         return {array for array in order if chance.random() < share}
 
     turning(drawn, monkeypatch)
@@ -214,12 +214,12 @@ def test_no_other_choice_is_much_better(seed: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(product_orientation, "is_small", lambda product: False)
     routine = Matrices(seed).routine()
     one = product_orientation._Orienting(routine)
-    if len(one.free) > 10:
-        one.free = set(random.Random(seed).sample(sorted(one.free, key=str), 10))
+    if len(one.transposable) > 10:
+        one.transposable = set(random.Random(seed).sample(sorted(one.transposable, key=str), 10))
     chosen = one.chosen()
     if not one.tables:
         pytest.skip("there is nothing to choose")
-    every = [set(some) for size in range(len(one.free) + 1) for some in combinations(one.free, size)]
+    every = [set(some) for size in range(len(one.transposable) + 1) for some in combinations(one.transposable, size)]
     least = min(map(one.total, every))
     usual = one.total(set())
     assert one.total(chosen) - least <= 0.25 * (usual - least) + 1

@@ -129,8 +129,8 @@ CASES = [
 def takes(row: Row, dtype: numpy.dtype) -> bool:
     """Tell whether the functions of a row take a dtype: rows say for which they hold."""
     try:
-        arrays = {name: Array((1,), numpy.dtype("bool") if name == "c" else dtype) for name in names_in(row.found)}
-        verify(routine_of([built(row.found, arrays, dtype)], list(arrays.values())))
+        arrays = {name: Array((1,), numpy.dtype("bool") if name == "c" else dtype) for name in names_in(row.pattern)}
+        verify(routine_of([built(row.pattern, arrays, dtype)], list(arrays.values())))
     except Exception:
         return False
     return True
@@ -138,15 +138,15 @@ def takes(row: Row, dtype: numpy.dtype) -> bool:
 
 @pytest.mark.parametrize(("row", "dtype"), [case for case in CASES if takes(*case)], ids=str)
 def test_row(row: Row, dtype: numpy.dtype) -> None:
-    names = sorted(names_in(row.found))
+    names = sorted(names_in(row.pattern))
     values = {name: [False, True] if name == "c" else special(dtype) for name in names}
     grid = list(itertools.product(*(values[name] for name in names)))
     arrays = {name: Array((len(grid),), numpy.dtype("bool") if name == "c" else dtype, name=name) for name in names}
-    output = built(row.found, arrays, dtype)
+    output = built(row.pattern, arrays, dtype)
     routine = routine_of([output], list(arrays.values()))
     notes = passes.Notes()
     found = passes.optimized(routine, notes=notes)
-    assert notes.counts[str(row)] >= 1 or row.found[0] == "power", "the row was not applied"
+    assert notes.counts[str(row)] >= 1 or row.pattern[0] == "power", "the row was not applied"
     inputs = [numpy.array([point[index] for point in grid], arrays[name].dtype) for index, name in enumerate(names)]
     ((before,),) = evaluate(routine, [inputs])
     ((after,),) = evaluate(found, [inputs])

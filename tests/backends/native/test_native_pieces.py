@@ -124,7 +124,7 @@ def test_memory_of_pieces_is_planned() -> None:
     work = launch_of(nest, {}, kernel_of, has_blas=True)
     (kernel,) = work.runs
     assert isinstance(kernel, Kernel)
-    assert list(work.uses.spare) == [kernel.partials]
+    assert list(work.uses.temporaries) == [kernel.partials]
     assert kernel.partials not in (*work.uses.reads, *work.uses.writes)
     assert kernel.partials.nbytes == 8 * 768 * 8  # of each piece, float64
     assert work.uses.scratch == 2 * 768 * 4  # of each thread, what is not in them yet

@@ -103,7 +103,7 @@ def optimized_network(network: Any, shape: tuple[int, ...], training: bool) -> t
 def test_training_lies_with_the_batch_last(batch: int) -> None:
     routine, notes = optimized_network(lenet, (batch, 2, 14, 14), True)
     found = functions(routine)
-    assert [one.what for one in found].count("weight") == 2
+    assert [one.computed for one in found].count("weight") == 2
     assert not any(one.has_channels_last for one in found)
     # Nothing is turned but the pictures, for both parts, their gradient, and what comes back from the dense layer.
     copies = [step for step in routine.steps if isinstance(step, Elementwise) and step.function == "copy"]
@@ -126,7 +126,7 @@ def test_inference_of_few_lies_with_the_channels_last(batch: int) -> None:
 @pytest.mark.parametrize(("network", "shape"), [(residual, (18, 3, 9, 9)), (one_dimension, (17, 3, 12))])
 def test_gradients_of_networks(network: Any, shape: tuple[int, ...]) -> None:
     routine, _ = optimized_network(network, shape, True)
-    assert {one.what for one in functions(routine)} >= {"result", "weight"}
+    assert {one.computed for one in functions(routine)} >= {"result", "weight"}
 
 
 @pytest.mark.parametrize("batch", [2, 17])

@@ -230,8 +230,8 @@ def test_parameters_written_in_every_way(seed, sharing, tmp_path):
 def times(monkeypatch):
     """Count how often something is made of parameters."""
     made = []
-    taken = prepared_parameters.Preparation._taken
-    monkeypatch.setattr(prepared_parameters.Preparation, "_taken", lambda self: made.append(1) or taken(self))
+    taken = prepared_parameters.Preparation._free_block
+    monkeypatch.setattr(prepared_parameters.Preparation, "_free_block", lambda self: made.append(1) or taken(self))
     return lambda: len(made)
 
 

@@ -182,7 +182,7 @@ def lenet() -> Any:
 def test_lenet_is_native_but_for_its_convolutions(training: bool) -> None:
     label = np.array([1, 2, 3, 4], "float32")
     translation = step_of(lenet(), training, data=np.zeros((4, 1, 28, 28)), softmax_label=label)
-    found = [step.function.what for step in calls(translation)]  # type: ignore[union-attr]
+    found = [step.function.computed for step in calls(translation)]  # type: ignore[union-attr]
     assert sorted(found) == ["data", "data", "result", "result", "weight", "weight"]
 
 

@@ -51,7 +51,7 @@ class _Writer:
         code, matrices, blocking = self.code, self.matrices, self.blocking
         units = ("%begin", "%end") if is_shared else (0, matrices.count * blocking.panels)
         with code.loop(*units) as unit:
-            pointers = self.placed(code.quotient(unit.index, blocking.panels))
+            pointers = self.matrices_at(code.quotient(unit.index, blocking.panels))
             begin = code.multiply(code.remainder(unit.index, blocking.panels), blocking.together)
             end = code.smaller(code.add(begin, blocking.together), sum(count for _, count in blocking.columns))
             if blocking.packs:
@@ -62,12 +62,12 @@ class _Writer:
             for height, count in blocking.rows:
                 with code.loop(0, count) as tile:
                     self.tiles(
-                        self.lowered(pointers, code.add(code.multiply(tile.index, height), row)), height, begin, end
+                        self.at_row(pointers, code.add(code.multiply(tile.index, height), row)), height, begin, end
                     )
                 row += height * count
         return code.body(len(matrices.pointers), may_alias=(2, 3) if matrices.added is not None else ())
 
-    def placed(self, index: Integer) -> _Pointers:
+    def matrices_at(self, index: Integer) -> _Pointers:
         """Return where the matrices of a product of the stack begin."""
         code, stack = self.code, self.matrices.stack
         pointers = {name: f"%p{number}" for number, name in enumerate(self.matrices.pointers)}
@@ -118,7 +118,7 @@ class _Writer:
         more = code.larger(code.subtract(tile, count), 0) if larger else 0
         return code.add(code.multiply(tile, size), more)
 
-    def lowered(self, pointers: _Pointers, row: Integer) -> _Pointers:
+    def at_row(self, pointers: _Pointers, row: Integer) -> _Pointers:
         """Return where a tile reads and writes from a row on."""
         code, matrices = self.code, self.matrices
         return replace(
@@ -168,12 +168,12 @@ class _Writer:
             return totals
 
         together = -(-UNROLLED // len(places))
-        several = matrices.depth // together
-        with code.loop(0, several, [code.zero] * len(places)) as loop:
+        iterations = matrices.depth // together
+        with code.loop(0, iterations, [code.zero] * len(places)) as loop:
             for number in range(together):
                 loop.values = step(loop.values, code.add(code.multiply(loop.index, together), number))
         totals = list(loop.values)
-        for number in range(several * together, matrices.depth):
+        for number in range(iterations * together, matrices.depth):
             totals = step(totals, number)
         added = pointers.added and code.at(pointers.added, column)
         before = [code.load(added, (matrices.added or 0) * row + start) for row, start in places] if added else []

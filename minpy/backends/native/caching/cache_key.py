@@ -53,7 +53,7 @@ def identity(steps: Steps, translation: Translation, options: Mapping[str, Any])
         return None
     try:
         content = written((
-            _surroundings(), sources, sorted(options.items()), _asked(steps, translation),
+            _environment(), sources, sorted(options.items()), _requested(steps, translation),
             described(translation.routine.parts),
         ))  # fmt: skip
     except (pickle.PicklingError, TypeError, AttributeError):
@@ -64,7 +64,7 @@ def identity(steps: Steps, translation: Translation, options: Mapping[str, Any])
 # -- what is the same for all programs of a process ------------------------------------------------------------------
 
 
-def _surroundings() -> tuple[Any, ...]:
+def _environment() -> tuple[Any, ...]:
     library = numpy_blas.find()
     return (
         sys.implementation.cache_tag,
@@ -98,10 +98,10 @@ def _sources() -> tuple[Any, ...] | None:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.name.endswith(".py"):
-                        about = entry.stat()
-                        if max(about.st_ctime_ns, about.st_mtime_ns) > IMPORTED:
+                        status = entry.stat()
+                        if max(status.st_ctime_ns, status.st_mtime_ns) > IMPORTED:
                             return None
-                        files.append((entry.path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+                        files.append((entry.path, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
                     elif entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)
     except OSError:
@@ -109,7 +109,7 @@ def _sources() -> tuple[Any, ...] | None:
     return tuple(sorted(files)) or None
 
 
-def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
+def _requested(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     """Return what callers give and ask for, beside the routine itself."""
     positions = {node: position for position, node in enumerate(steps.variables)}
     numbers = {node: number for number, node in enumerate(steps.forward)}
@@ -129,7 +129,7 @@ def described(parts: list[Part]) -> list[Any]:
     """Return all that is in the parts of a routine, arrays as numbers in the order in which they are given."""
     numbers: dict[Array, int] = {}
 
-    def given(arrays: Any) -> list[Any]:
+    def facts(arrays: Any) -> list[Any]:
         return [(numbers.setdefault(array, len(numbers)), array.name, array.shape, array.dtype) for array in arrays]
 
     def read(value: Any) -> Any:
@@ -143,22 +143,22 @@ def described(parts: list[Part]) -> list[Any]:
             raise pickle.PicklingError(f"{value} is given by no step before.")
         return numbers[value]
 
-    def told(step: Step) -> Any:
-        about = {
+    def entry(step: Step) -> Any:
+        fields = {
             field.name: getattr(step, field.name)
             for field in dataclasses.fields(step)
             if field.name not in _COMMON and field.name != "arguments"
         }
         if isinstance(step, Call):
-            about |= {"arguments": read(step.arguments), "form": step.form}
+            fields |= {"arguments": read(step.arguments), "form": step.form}
             if step.node is not None:
                 # Python's function of a node runs as it is now, whatever was planned.
-                about["function"] = type(step.function).__name__
-                about["node"] = (step.node.described(), step.node.kind, is_trusted(step.node))
-        return type(step), read(step.operands), given(step.outputs), about, step.origin
+                fields["function"] = type(step.function).__name__
+                fields["node"] = (step.node.described(), step.node.kind, is_trusted(step.node))
+        return type(step), read(step.operands), facts(step.outputs), fields, step.origin
 
     return [
-        (part.name, given(part.inputs), [*map(told, part.steps)], read(tuple(part.outputs)), read(tuple(part.updates)))
+        (part.name, facts(part.inputs), [*map(entry, part.steps)], read(tuple(part.outputs)), read(tuple(part.updates)))
         for part in parts
     ]
 

@@ -1,11 +1,11 @@
 """Native programs, built now or by an earlier process: what runs a program is kept on disk beside its machine code.
 
-A program is translated in any case, users' functions traced anew: what they come to says which plan is theirs
-(`identity`). All that follows, simplifying, fusing, printing, compiling, takes ten times as long, and is left out where
-a plan was kept. What it would have told, for reports, is found out when somebody asks.
+A program is always translated, and users' functions traced anew: the key of its plan is made from the result
+(`cache_key.identity`). All that follows, simplifying, fusing, printing, compiling, takes ten times as long, and is
+skipped where a plan is cached. What reports need of it is built when somebody asks.
 
-A plan is a pickle in a file of `machine.store`, and as well guarded as machine code is, which is run as it is. Nodes
-and functions that it calls are numbers of calls in the translated program, which is there when a plan is read.
+A plan is a pickle in a file of `machine.code_cache`, as well guarded as machine code is. Nodes and functions that it
+calls are numbers of calls in the translated program, which is there when a plan is read.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = ["native_program"]
 
 
 def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any) -> NativeExecutable:
-    """Return a program as native code, by the plan that was kept of it if there is one.
+    """Return a program as native code, by its cached plan if there is one.
 
-    Parameters and errors are those of `building.build`; all options are part of what a plan is found by.
+    Parameters and errors are those of `program_builder.build`; all options are part of the plan's key.
     """
-    with _without_collecting():
+    with _without_garbage_collection():
         began = time.perf_counter()
         translation = translate(steps, facts)
         translated = time.perf_counter()
@@ -56,7 +56,7 @@ def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any
             built.seconds["translating"] = translated - began
             return built
 
-        plan = None if key is None else _kept_plan(key, translation)
+        plan = None if key is None else _cached_plan(key, translation)
         if plan is not None:
             loaded = None if plan.code is None else llvm.find(plan.code)
             if loaded is not None and set(plan.functions) <= set(loaded.names):
@@ -64,21 +64,21 @@ def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any
                 return NativeExecutable(plan, steps, loaded, build_now, seconds)
         built = build_now()
         if key is not None and built.loaded is not None:
-            _keep(key, built.plan, translation)
+            _store(key, built.plan, translation)
         return NativeExecutable(built.plan, steps, built.loaded, lambda: built)
 
 
-def _kept_plan(key: str, translation: Translation) -> Plan | None:
-    """Return the plan that was kept for a translated program; None, if there is none, or it is damaged."""
-    kept = Store(kind="plan").find(key)
+def _cached_plan(key: str, translation: Translation) -> Plan | None:
+    """Return the cached plan of a translated program; None, if there is none, or it is damaged."""
+    entry = Store(kind="plan").find(key)
     try:
-        plan = None if kept is None else _Unpickler(kept[0], translation).load()
+        plan = None if entry is None else _Unpickler(entry[0], translation).load()
     except Exception:  # whatever a file holds that is not as it was written
         return None
     return plan if isinstance(plan, Plan) and "forward" in plan.parts else None
 
 
-def _keep(key: str, plan: Plan, translation: Translation) -> None:
+def _store(key: str, plan: Plan, translation: Translation) -> None:
     """Keep what runs a program, if that can be written."""
     file = io.BytesIO()
     try:
@@ -130,11 +130,8 @@ class _Unpickler(pickle.Unpickler):
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Let nobody look for garbage: planning makes many small things, hardly any of them garbage.
-
-    Looking would take a third of the time.
-    """
+def _without_garbage_collection() -> Iterator[None]:
+    """Disable garbage collection: planning makes many small objects, and collecting would take a third of the time."""
     is_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,12 +1,11 @@
 """The binary interface of generated functions, which Python calls as builtins.
 
 `PyObject *f(PyObject *self, PyObject *const *args, Py_ssize_t n)`: `self` is the table of what differs between
-processes, or between contexts (`table`), so that the code can be kept in a cache; `args` are arrays of NumPy's.
+processes, or between contexts (`address_table`), so that the code can be kept in a cache; `args` are arrays of NumPy's.
 
-Code for one shape and dtype that is called on an array of another would read what is not there. So a function looks at
-the objects that it is given before it does anything: are they NumPy arrays, of this dtype and shape, C-contiguous,
-aligned, writeable where they are written to? That takes some nanoseconds each. If one is not, it does nothing, and says
-so.
+Code for one shape and dtype would read out of bounds in an array of another. So a function first checks its arguments:
+are they NumPy arrays, of this dtype and shape, C-contiguous, aligned, and writeable where they are written to? That
+takes some nanoseconds each. If one is not, it does nothing, and returns `MISMATCH`.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def write_check(
     written: bool,
     shape: Sequence[int] | None = None,
 ) -> None:
-    """Write the code that looks at an object, and goes to the block `otherwise` if it is no array that can be taken.
+    """Write the code that checks an object, and branches to the block `otherwise` if it is not such an array.
 
     `kind` and `dtype` are pointers to NumPy's class of arrays and to the dtype's object. Without `shape` it may be any.
     """
@@ -76,7 +75,7 @@ class BuiltinWriter(FunctionWriter):
         super().__init__()
         self._table = table
         self._entries: dict[Hashable, str] = {}
-        self._begin = self.data("%self")
+        self._entries_begin = self.data("%self")
 
     def data(self, instance: str) -> str:
         """Return where the elements of an array begin."""
@@ -99,14 +98,14 @@ class BuiltinWriter(FunctionWriter):
 
     def entry_here(self, key: Hashable) -> str:
         """Return an entry of the table, read here."""
-        return self.put(f"load ptr, ptr {self.address(self._begin, 'ptr', self._table.slot(key))}")
+        return self.put(f"load ptr, ptr {self.address(self._entries_begin, 'ptr', self._table.slot(key))}")
 
     def check(self, instance: str, dtype: numpy.dtype, written: bool, shape: Sequence[int] | None = None) -> None:
-        """Write the code that looks at an argument."""
+        """Write the code that checks an argument."""
         write_check(self, instance, self.entry(ARRAY), self.entry(dtype), "mismatch", written, shape)
 
     def check_no_alias(self, ranges: Sequence[tuple[str, int | str]], exclusive: Sequence[int]) -> None:
-        """Write the code that looks whether some ranges share a byte with another one.
+        """Write the code that checks whether some ranges share a byte with another one.
 
         Ranges are pointers to where they begin, and their lengths in bytes; `exclusive` the positions of those that
         may share none.
@@ -137,7 +136,7 @@ class BuiltinWriter(FunctionWriter):
         self.do(f"call void {function}(ptr {desk}, ptr @{task}, ptr {block}, i64 0, i64 {count}, i64 {pieces})")
 
     def function(self, name: str, can_mismatch: bool = True) -> str:
-        """Return the whole function, which returns None, or what stands for arrays that do not fit."""
+        """Return the whole function, which returns None, or the mismatch marker where arrays do not fit."""
         self._return(self.entry(NONE))
         if can_mismatch:
             self.begin("mismatch")

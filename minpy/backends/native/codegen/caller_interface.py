@@ -70,22 +70,22 @@ class Interface:
         for index, position in stored.items():
             output, variable = forward.outputs[index], forward.inputs[position]
             owner = owner_of(output, places)
-            others = [owner_of(array, places) for number, array in enumerate(forward.outputs) if number != index]
+            other_owners = [owner_of(array, places) for number, array in enumerate(forward.outputs) if number != index]
             if (
                 owner not in writers
                 or not self._is_free(output, owner)
                 or (output.shape, output.dtype) != (variable.shape, variable.dtype)
-                or variable in others
+                or variable in other_owners
                 or variable in updated
                 or variable in writers
             ):
                 continue
             first = min(writers[owner])
-            late = {number for number in readers.get(variable, ()) if number >= first}
-            if not late:
+            late_readers = {number for number in readers.get(variable, ()) if number >= first}
+            if not late_readers:
                 self.direct[owner] = variable
             elif (
-                late == {first} == set(writers[owner])
+                late_readers == {first} == set(writers[owner])
                 and isinstance(launches[first].item, Nest)  # which reads each element before it writes there
                 and (owner, variable) in launches[first].uses.in_place
             ):

@@ -1,7 +1,8 @@
-"""LLVM IR written instruction by instruction: what all writers of functions share.
+"""LLVM IR written instruction by instruction: the base class of all writers of functions.
 
-Names are numbers in order, so that equal functions have equal texts. `kernels.writing` adds elements in memory and
-hints for LLVM, `convolutions.emitter` vectors and integers that are known, `mathematics.writing` Python's operators.
+Names are numbers in order, so that equal functions have equal texts. `kernels.function_writer` adds elements in
+memory and hints for LLVM, `convolutions.vector_writer` vectors and integers known while writing,
+`mathematics.scalar_function` Python's operators.
 """
 
 from __future__ import annotations
@@ -90,13 +91,13 @@ class FunctionWriter:
         return f"%v{self._values}"
 
     def put(self, instruction: str) -> str:
-        """Write an instruction, and return the name of what it gives."""
+        """Write an instruction, and return the name of its result."""
         name = self.fresh()
         self.lines.append(f"  {name} = {instruction}")
         return name
 
     def do(self, instruction: str) -> None:
-        """Write an instruction that gives nothing."""
+        """Write an instruction that has no result."""
         self.lines.append(f"  {instruction}")
 
     def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Launch sequences: launches that follow each other, as one function of native code that Python calls (`abi`)."""
+"""Launch sequences: launches that follow each other, as one builtin of native code (see `builtin_writer`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["LaunchSequence", "task_text"]
 
 # Other threads of Python run meanwhile, if a sequence takes longer than some switches between them.
 _LONG = 20e-6
-# So many arguments are looked at where they are taken, which is fastest; more than these, by functions.
+# Up to so many arguments are checked inline, which is fastest; more, by functions.
 _CHECKED_INLINE = 32
 
 
@@ -30,8 +30,8 @@ _CHECKED_INLINE = 32
 class LaunchSequence:
     """Launches, with their numbers in the plan of the memory, as one function of a name.
 
-    It is given the memory of `arguments`, owners that have no place in the block, in this order; those that callers
-    give are looked at first (`checked`). `integer` is the type of BLAS's integers; a kernel may run in 1 or 2
+    It is given the memory of `arguments`, owners that have no place in the block, in this order; those of callers are
+    checked first (`checked`). `integer` is the type of BLAS's integers; a kernel may run in 1 or 2
     `threads`. `prepared` stands for the block of what outlives the call.
     """
 
@@ -64,7 +64,7 @@ class LaunchSequence:
             code.do(f"%block = alloca [{max(shared)} x ptr], align 64")
         checks = self._write_checks()
         if exclusive := [index for index, array in enumerate(self.checked) if array in self.interface.no_alias]:
-            code.check_no_alias([(self._base(array), array.nbytes) for array in self.checked], exclusive)
+            code.check_no_alias([(self._base_address(array), array.nbytes) for array in self.checked], exclusive)
         with code.unlocked(self.seconds >= _LONG):
             for number, launch in self.numbered:
                 for run in launch.runs:
@@ -72,14 +72,14 @@ class LaunchSequence:
                         self._gemm(run)
                     elif isinstance(run, Kernel):
                         self._kernel(run, names, number)
-                    elif self._place(run.source) != self._place(run.target):
+                    elif self._location(run.source) != self._location(run.target):
                         self._kernel(run.kernel, names, number)
         return checks + code.function(self.name, bool(self.checked))
 
     def _write_checks(self) -> str:
-        """Write the code that looks at arguments, and return functions that it calls.
+        """Write the code that checks arguments, and return functions that it calls.
 
-        Where there are many, most are alike, as layers are: those are looked at by one function. What is written for
+        Where there are many, most are alike, as layers are: those are checked by one function. What is written for
         each of hundreds takes LLVM time that grows with the square of their number.
         """
         code, functions = self._code, dict[Argument, str]()
@@ -99,7 +99,7 @@ class LaunchSequence:
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
-    def _place(self, where: Allocation) -> tuple[Hashable, int]:
+    def _location(self, where: Allocation) -> tuple[Hashable, int]:
         """Return what memory lies in, the block or an argument or a constant, and an offset in bytes."""
         owner, offset = where.owner, where.layout.offset * where.owner.dtype.itemsize
         if owner in self.memory.offsets:
@@ -111,7 +111,7 @@ class LaunchSequence:
         assert owner in self._positions or owner.is_constant, f"{owner} has no memory"
         return owner, offset
 
-    def _base(self, owner: Hashable) -> str:
+    def _base_address(self, owner: Hashable) -> str:
         """Return where the block, the memory of an argument, or a constant begins.
 
         What hundreds of arguments give is read again for each use, rather than kept on the stack all along.
@@ -123,8 +123,8 @@ class LaunchSequence:
         return self._code.data(self._code.argument(self._positions[owner]))
 
     def _pointer(self, where: Allocation) -> str:
-        owner, offset = self._place(where)
-        return self._code.address(self._base(owner), "i8", offset)
+        owner, offset = self._location(where)
+        return self._code.address(self._base_address(owner), "i8", offset)
 
     # -- what runs -----------------------------------------------------------------------------------------------------
 

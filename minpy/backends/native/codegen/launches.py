@@ -1,7 +1,7 @@
-"""`Launch`: an item of a schedule as what runs: kernels and products of matrices, one after the other, or a call.
+"""`Launch`: an item of a schedule as kernels and products of matrices that run one after the other, or as a call.
 
-A kernel, or a product, takes memory of arrays at offsets; where that is, the plan of the memory says. What a kernel
-cannot read as it lies is copied before: rows in the wrong order for BLAS, pieces of an assembly.
+Kernels and products take pointers to arrays, which the memory plan places. What they cannot read in its layout is
+copied before: rows in the wrong order for BLAS, pieces of an assembly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy from one place to another; where the plan makes them the same place, there is nothing to do."""
+    """A copy from one allocation to another; where the memory plan makes them the same, nothing is done."""
 
     kernel: Kernel
     source: Allocation
@@ -58,7 +58,7 @@ Operation = Kernel | Gemm | Copy
 
 
 def seconds(run: Operation) -> float:
-    """Return about how long something takes in one thread."""
+    """Return about how long an operation takes in one thread."""
     return seconds_of(run.flops, run.bytes_moved)
 
 
@@ -93,11 +93,11 @@ class Launch:
         return sum(map(seconds, self.runs))
 
 
-_Print = Callable[[Nest], Kernel]
+_KernelOf = Callable[[Nest], Kernel]
 
 
-def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Launch:
-    """Return what an item of a schedule becomes.
+def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _KernelOf, has_blas: bool) -> Launch:
+    """Return the launch of an item of a schedule.
 
     `places` has arrays that lie in the memory of others, `kernel_of` gives the kernel of a nest. Without a BLAS Python
     does products that are not small.
@@ -120,9 +120,9 @@ def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_
         kernels = tuple(item.form.kernels(item))
         outside = {owner_of(array, places) for array in (*item.operands, *item.outputs)}
         used = dict.fromkeys(pointer.array for kernel in kernels for pointer in kernel.pointers)
-        spare = [array for array in used if owner_of(array, places) not in outside and not array.is_constant]
+        temporaries = [array for array in used if owner_of(array, places) not in outside and not array.is_constant]
         scratch = _scratch(kernels)
-        return Launch(item, kernels, Uses(item.operands, item.outputs, spare, scratch))
+        return Launch(item, kernels, Uses(item.operands, item.outputs, temporaries, scratch))
     return _product(item, places, kernel_of, has_blas)
 
 
@@ -138,7 +138,7 @@ def _uses(kernels: Sequence[Kernel]) -> Uses:
 
 
 def copied(source: Array, target: Array | None = None, layout: Layout | None = None) -> tuple[Nest, Array]:
-    """Return the nest that copies an array into new memory, or into that of another, and the array that it gives."""
+    """Return the nest that copies an array into new memory, or into that of another, and its output."""
     output = Elementwise.of("copy", source)
     place = None if target is None else Place(target, layout or Layout(0, contiguous(output.shape)))
     step = output.step
@@ -165,13 +165,13 @@ def _assembled(assembly: Assembly) -> list[Nest]:
 # -- products --------------------------------------------------------------------------------------------------------
 
 
-def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Launch:
+def _product(item: Product, places: Mapping[Array, Place], kernel_of: _KernelOf, has_blas: bool) -> Launch:
     where = [allocation(operand, places) for operand in item.operands]
     result = allocation(item.output, places)
-    # In one place only if they lie there alike: a transposed array would be read where the result is already.
-    alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
-    alike = alike and all(operand.owner is not where[2].owner for operand in where[:2])
-    in_place = [(item.output, item.operands[2])] if alike else []
+    # In place only if both have the same layout: a transposed array would be read where the result is already.
+    same_layout = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
+    same_layout = same_layout and all(operand.owner is not where[2].owner for operand in where[:2])
+    in_place = [(item.output, item.operands[2])] if same_layout else []
     if not item.output.size:
         return Launch(item, (), Uses(item.operands, item.outputs))
     kernel, matrices = None, matrices_of(item, where, result)
@@ -184,19 +184,19 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     if not has_blas:
         return Launch(item, (), Uses(item.operands, item.outputs), is_native=False)
     runs: list[Operation] = []
-    spare: list[Array] = []
+    temporaries: list[Array] = []
     for position, operand in enumerate(item.operands[:2]):
         rows, columns = operand.shape[-2:]
         if blas_matrix(rows, columns, where[position].layout.strides) is None:
             nest, copy = copied(operand)
             runs.append(kernel_of(nest))
-            spare.append(copy)
+            temporaries.append(copy)
             where[position] = allocation(copy, {})
     target = result
     rows, columns = item.output.shape[-2:]
     if not is_row_major(rows, columns, result.layout.strides):
         row_major = Product.of(*item.operands[:2])
-        spare.append(row_major)
+        temporaries.append(row_major)
         target = allocation(row_major, {})
         in_place = []
     adds = len(where) == 3
@@ -205,4 +205,4 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     runs.append(gemm_of(item, where[0], where[1], target, adds))
     if target != result:
         runs.append(kernel_of(copied(target.owner, result.owner, result.layout)[0]))
-    return Launch(item, tuple(runs), Uses(item.operands, item.outputs, spare, _scratch(runs), in_place))
+    return Launch(item, tuple(runs), Uses(item.operands, item.outputs, temporaries, _scratch(runs), in_place))

@@ -1,7 +1,7 @@
 """Products of matrices as calls of a BLAS, and which are so small that a generated kernel is faster.
 
-A call of BLAS costs some tenths of a microsecond before it multiplies anything; up to about 16 by 16 by 16 a kernel has
-long been done by then.
+A call of BLAS costs some tenths of a microsecond before it multiplies anything; up to about 16 by 16 by 16 a kernel is
+done by then.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def gemm_of(product: Product, first: Allocation, second: Allocation, result: All
 
 
 def collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Return loops, each a length and strides, with those joined that are one, and without those that run once.
+    """Return loops, each a length and strides, with adjacent ones merged, and without those that run once.
 
     >>> collapsed([(2, 60, 0, 20), (5, 12, 0, 4)])
     ((10, 12, 0, 4),)

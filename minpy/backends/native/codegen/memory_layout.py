@@ -1,7 +1,7 @@
-"""Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays that never meet.
+"""Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays of disjoint lifetimes.
 
 Launches of all parts are numbered in the order in which they run, so that what backward reads of forward stays, and
-what forward alone needs is taken again.
+memory that forward alone needs is used again.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = ["Allocation", "Memory", "Uses", "allocation", "owner_of"]
 
 
 class Allocation(NamedTuple):
-    """In which array's memory another lies, and its layout there."""
+    """The array in whose memory another lies, and its layout there."""
 
     owner: Array
     layout: Layout
 
 
 class Uses(NamedTuple):
-    """What a launch takes.
+    """The memory that a launch uses.
 
-    Arrays that it reads and writes, and those that only it uses; bytes of scratch memory; pairs of arrays, one written
+    Arrays that it reads and writes, and temporary ones; bytes of scratch memory; pairs of arrays, one written
     and one read, that may lie in the same memory, element for element.
     """
 
     reads: Sequence[Array]
     writes: Sequence[Array]
-    spare: Sequence[Array] = ()
+    temporaries: Sequence[Array] = ()
     scratch: int = 0
     in_place: Sequence[tuple[Array, Array]] = ()
 
@@ -43,8 +43,8 @@ class Memory(MemoryPlan[Array]):
     """A plan of the memory of all parts, of what their launches take in the order in which they run.
 
     `places` are of arrays that lie in the memory of others; owners `elsewhere` have memory already: what callers give,
-    what outlives the call, constants. What is `lasting` is needed until the end, whoever reads it; what is `wanted` is
-    to lie where others do that are elsewhere, if what gives it can compute it in place. Owners whose values outlive
+    what outlives the call, constants. What is `lasting` is needed until the end, whoever reads it; `preferred` owners
+    lie in memory elsewhere, if what computes them can do so in place. Owners whose values outlive
     the call, `prepared`, have a block of their own, of `prepared_bytes`, where each has its own place.
     """
 
@@ -54,7 +54,7 @@ class Memory(MemoryPlan[Array]):
         places: Mapping[Array, Place],
         elsewhere: Collection[Array],
         lasting: Iterable[Array] = (),
-        wanted: Mapping[Array, Array] | None = None,
+        preferred: Mapping[Array, Array] | None = None,
         prepared: Iterable[Array] = (),
     ) -> None:
         self.places = places
@@ -66,27 +66,27 @@ class Memory(MemoryPlan[Array]):
         spans: dict[Array, tuple[int, int]] = {}
         in_place: list[tuple[int, Array, Array]] = []
         for number, uses in enumerate(launches):
-            for array in (*uses.reads, *uses.writes, *uses.spare):
+            for array in (*uses.reads, *uses.writes, *uses.temporaries):
                 owner = self.owner(array)
                 if owner not in elsewhere and owner not in self.prepared and not owner.is_constant:
                     spans[owner] = (spans.get(owner, (number, number))[0], number)
             for written, read in uses.in_place:
-                is_wanted = wanted is not None and wanted.get(written) is read
-                pair = (written, read) if is_wanted else (self.owner(written), self.owner(read))
+                is_preferred = preferred is not None and preferred.get(written) is read
+                pair = (written, read) if is_preferred else (self.owner(written), self.owner(read))
                 in_place.append((number, *pair))
         for array in lasting:
             owner = self.owner(array)
             if owner in spans:
                 spans[owner] = (spans[owner][0], len(launches))
         scratch = {number: uses.scratch for number, uses in enumerate(launches) if uses.scratch}
-        super().__init__(spans, attrgetter("nbytes"), in_place, (), wanted, scratch)
+        super().__init__(spans, attrgetter("nbytes"), in_place, (), preferred, scratch)
 
     def owner(self, array: Array) -> Array:
         """Return in whose memory an array lies."""
         return owner_of(array, self.places)
 
     def allocation(self, array: Array) -> Allocation:
-        """Return in whose memory an array lies, and how."""
+        """Return in whose memory an array lies, and its layout there."""
         return allocation(array, self.places)
 
 

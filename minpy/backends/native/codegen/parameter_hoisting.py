@@ -1,4 +1,4 @@
-"""What is made of parameters alone becomes a part of its own, which runs once and again when one of them has changed.
+"""Steps that depend on parameters alone become a part of their own, which runs once, and again when one changes.
 
 In inference that is much: weights packed for kernels, or turned; the factors of batch norms with moving statistics,
 and weights multiplied by them.
@@ -39,24 +39,24 @@ def prepared(routine: Routine) -> Routine:
     """
     (forward,) = routine.parts
     moved = made_of_parameters(forward)
-    read = {array.root for array in (*forward.outputs, *(source for _, source in forward.updates))}
-    read |= {operand.root for step in forward.steps if step not in moved for operand in step.operands}
+    read_later = {array.root for array in (*forward.outputs, *(source for _, source in forward.updates))}
+    read_later |= {operand.root for step in forward.steps if step not in moved for operand in step.operands}
     hoisted = [step for step in moved if not isinstance(step, View)]
-    held = [output for step in hoisted for output in step.outputs if output in read]
+    outputs = [output for step in hoisted for output in step.outputs if output in read_later]
     sources = dict.fromkeys(operand.root for step in hoisted for operand in step.operands)
     inputs = [array for array in forward.inputs if array in sources]
     nbytes = sum(array.nbytes for step in hoisted for array in (*step.operands, *step.outputs))
-    if not held or nbytes * _BYTE < _LOOK * len(inputs):
+    if not outputs or nbytes * _BYTE < _LOOK * len(inputs):
         return routine
-    there = {*sources, *(output for step in hoisted for output in step.outputs)}
-    made_first: list[Step] = []
+    available = {*sources, *(output for step in hoisted for output in step.outputs)}
+    preparing_steps: list[Step] = []
     remaining: list[Step] = []
     for step in forward.steps:
         # Both parts see the views that are steps of the first one.
-        is_first = step in moved and (not isinstance(step, View) or step.operands[0] in there)
-        (made_first if is_first else remaining).append(step)
+        is_first = step in moved and (not isinstance(step, View) or step.operands[0] in available)
+        (preparing_steps if is_first else remaining).append(step)
     second = Part(forward.name, forward.inputs, remaining, forward.outputs, forward.updates)
-    return Routine([Part(PREPARED, inputs, made_first, held), second])
+    return Routine([Part(PREPARED, inputs, preparing_steps, outputs), second])
 
 
 def made_of_parameters(part: Part) -> dict[Step, None]:

@@ -1,8 +1,8 @@
 """The parts of a program as Python source: launches of native code, and calls of Python's functions between them.
 
-Arrays lie in the block of memory of the context, in the block of what was made of parameters (see `prepared`), in new
-arrays (outputs), in the arrays that gradients are asked into, or they are what a call has answered. Python's functions
-get arrays laid into the blocks, users' operators copies of these, as they may keep what they see.
+Arrays lie in the context's block of memory, in the block made of parameters (see `prepared_parameters`), in new arrays
+(outputs), in the arrays that gradients are asked into, or are results of calls. Python's functions get views of the
+blocks, users' operators copies of these, as they may keep what they see.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class PartWriter:
     """Writes the source of all parts, and the launch sequences that they call, with the table that these refer to.
 
     `integer` is the type of BLAS's integers; a kernel may run in 1 or 2 `threads`; with `separate` each launch is a
-    sequence of its own, so that it can be timed. `checks` says whether parts look at what they are given: not where no
-    native code computes anything, as Python runs then.
+    sequence of its own, so that it can be timed. `checks` says whether parts check their arguments: not where no native
+    code computes anything.
     """
 
     interface: Interface
@@ -58,7 +58,7 @@ class PartWriter:
         self.names: dict[Array, str] = {}
         self.kept: list[str] = []
         self._lines: list[Line] = []
-        self._made: set[Array] = set()
+        self._allocated: set[Array] = set()
         self._checked = False
         self._parameters: Sequence[str] = ()
         self._numbers: dict[Node, int] = {}
@@ -67,7 +67,7 @@ class PartWriter:
         self._strided_views: dict[StridedView, str] = {}
         # Which output each new array is, where callers may give the memory of outputs.
         self._outputs_of: dict[Array, int] = {}
-        # What stands for the block of what was made of parameters, if there is any.
+        # The block of values computed from parameters, if there is any.
         self.prepared: Array | None = None
         if self.memory.prepared:
             self.prepared = Array((self.memory.prepared_bytes,), numpy.dtype("uint8"), name="prepared")
@@ -109,8 +109,8 @@ class PartWriter:
         results = (*outputs, *replayed)
         self._launches(numbered, {*later, *map(self._owner, results)}, results, inputs)
         returned = self._outputs(outputs)
-        kept = [owner for owner in later if owner in self.names and owner not in self.interface.arguments]
-        self.kept = list(dict.fromkeys(self.names[owner] for owner in kept))
+        saved_owners = [owner for owner in later if owner in self.names and owner not in self.interface.arguments]
+        self.kept = list(dict.fromkeys(self.names[owner] for owner in saved_owners))
         saved = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
         if updated:
             self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
@@ -157,34 +157,34 @@ class PartWriter:
         self.parts[name] = NativePart(name, self._parameters, self.constants, self._lines, unpacked)
 
     def _saved_for_replay(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
-        """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
+        """Return the result of a step as source: as its call gave it, or copies of its arrays."""
         if node in self._numbers:
             return f"r{self._numbers[node]}"
         copies = [f"{self._expression(array)}.copy()" for array in arrays]
         return f"({', '.join(copies)},)" if width else copies[0]
 
     def _outputs(self, outputs: Sequence[Array]) -> str:
-        """Return the outputs as source: each has memory that is nobody else's, or is the variable that it becomes."""
-        source, taken = "", set()
+        """Return the outputs as source: each has memory of its own, or is the variable that it updates."""
+        source, returned = "", set()
         for index, output in enumerate(outputs):
             if index in self.interface.stored:
                 source += f"{self.names[self.interface.stored[index]]}, "
                 continue
             owner = self._owner(output)
             expression = self._expression(output)
-            if self._is_new(output) and owner not in taken:
-                self._make(owner)
+            if self._is_new(output) and owner not in returned:
+                self._allocate(owner)
                 expression = self.names[owner]
-            elif owner is output and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
+            elif owner is output and isinstance(owner.step, Call) and owner in self.names and owner not in returned:
                 expression = f"{self._constant('no_alias', no_alias)}({expression}, arrays)"
             else:
                 expression = f"{expression}.copy()"
-            taken.add(owner)
+            returned.add(owner)
             source += f"{expression}, "
         return source
 
     def _is_new(self, output: Array) -> bool:
-        """Tell whether an output is a new array, as that is made."""
+        """Tell whether an output is all of a new array, of its shape."""
         owner = self._owner(output)
         return is_whole(output, owner) and output.shape == self.interface.new.get(owner)
 
@@ -193,16 +193,16 @@ class PartWriter:
     def _launches(
         self,
         numbered: Sequence[tuple[int, Launch]],
-        stays: Collection[Array],
+        live_out: Collection[Array],
         results: Sequence[Array] = (),
         inputs: Sequence[Array] = (),
     ) -> None:
-        """Write launches: those that native code does together, as sequences.
+        """Write launches: consecutive native ones as sequences.
 
-        What stays is needed when all are done, and results are read then. All that is given, and read by anybody, is
+        Owners `live_out` are needed when all are done, and results are read then. All arguments that anybody reads are
         looked at first: Python's functions, too, get views that are laid over its memory.
         """
-        used = dict.fromkeys(owner for _, launch in numbered for owner in self._outside(launch))
+        used = dict.fromkeys(owner for _, launch in numbered for owner in self._external_owners(launch))
         used |= dict.fromkeys(map(self._owner, results))
         if self.interface.no_alias:
             used |= dict.fromkeys(inputs)
@@ -210,7 +210,12 @@ class PartWriter:
         checked = {
             owner: arguments[owner] for owner in used if self.checks and owner in arguments and is_singular(owner.dtype)
         }
-        ends = {owner: number for number, launch in numbered for owner in self._outside(launch) if owner not in stays}
+        ends = {
+            owner: number
+            for number, launch in numbered
+            for owner in self._external_owners(launch)
+            if owner not in live_out
+        }
         run: list[tuple[int, Launch]] = []
         for number, launch in numbered:
             if launch.is_native:
@@ -221,16 +226,16 @@ class PartWriter:
             self._sequence(run, checked)
             run = []
             if not launch.is_native:
-                self._forget(ends, number - 1)
+                self._release(ends, number - 1)
                 if isinstance(launch.item, Product):
                     self._product(launch.item)
                 elif isinstance(launch.item, Call):
                     self._call(launch.item)
-                self._forget(ends, number)
+                self._release(ends, number)
         self._sequence(run, checked)
 
-    def _forget(self, ends: dict[Array, int], number: int) -> None:
-        """Let go of new arrays that nothing reads after a launch."""
+    def _release(self, ends: dict[Array, int], number: int) -> None:
+        """Release new arrays that nothing reads after a launch."""
         for owner in [owner for owner, end in ends.items() if end <= number]:
             del ends[owner]
             if owner not in self.interface.arguments and owner is not self.prepared and owner in self.names:
@@ -242,27 +247,27 @@ class PartWriter:
         owner = self.interface.direct.get(owner, owner)
         return owner if owner in self.memory.offsets else self.memory.heirs.get(owner, owner)
 
-    def _outside(self, launch: Launch) -> list[Array]:
+    def _external_owners(self, launch: Launch) -> list[Array]:
         """Return the owners that a launch needs and that are neither in the block nor constants.
 
         For what was made of parameters that is their block.
         """
         uses = launch.uses
-        owners = dict.fromkeys(map(self._owner, (*uses.reads, *uses.writes, *uses.spare)))
+        owners = dict.fromkeys(map(self._owner, (*uses.reads, *uses.writes, *uses.temporaries)))
         outside = [owner for owner in owners if owner not in self.memory.offsets and not owner.is_constant]
         if self.prepared is not None:
             outside = [self.prepared if owner in self.memory.prepared else owner for owner in outside]
         return list(dict.fromkeys(outside))
 
     def _sequence(self, run: Sequence[tuple[int, Launch]], arguments: Mapping[Array, Argument]) -> None:
-        """Write the call of a launch sequence; the first one of a part looks at everything that is given."""
+        """Write the call of a launch sequence; the first one of a part checks all arguments."""
         if not run and (self._checked or not arguments):
             return
         checked = {} if self._checked else arguments
-        outside = dict.fromkeys(owner for _, launch in run for owner in self._outside(launch))
+        outside = dict.fromkeys(owner for _, launch in run for owner in self._external_owners(launch))
         outside |= dict.fromkeys(checked)
         for owner in outside:
-            self._make(owner)
+            self._allocate(owner)
         sequence = LaunchSequence(
             f"launch{len(self.sequences)}", run, list(outside), checked, self.interface, self.memory, self.table,
             self.integer, self.threads, self.prepared,
@@ -281,11 +286,11 @@ class PartWriter:
             self._put("kept.clear()")
         self._checked = True
 
-    def _make(self, owner: Array) -> None:
-        """Write what makes a new array, before it is first needed."""
-        if owner in self.interface.new and owner not in self._made:
+    def _allocate(self, owner: Array) -> None:
+        """Write the allocation of a new array, before it is first needed."""
+        if owner in self.interface.new and owner not in self._allocated:
             name = self.names[owner]
-            self._made.add(owner)
+            self._allocated.add(owner)
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
             is_small = owner.size * owner.dtype.itemsize < aligned.LARGE
             empty = self._constant("empty", numpy.empty) if is_small else self._constant("aligned", aligned.empty)
@@ -297,7 +302,7 @@ class PartWriter:
 
     def _product(self, product: Product) -> None:
         """Write a product that NumPy does."""
-        self._make(self._owner(product.output))
+        self._allocate(self._owner(product.output))
         first, second = map(self._expression, product.operands[:2])
         output = self._expression(product.output)
         matmul = self._constant("matmul", numpy.matmul)
@@ -307,7 +312,7 @@ class PartWriter:
             self._put(f"{self._constant('add', numpy.add)}({added}, {output}, {output})")
 
     def _call(self, call: Call) -> None:
-        """Write the call of a Python function, and what makes its results fit."""
+        """Write the call of a Python function, and the checks of its results."""
         number = self._calls = self._calls + 1
         foreign = call.node is not None and not is_trusted(call.node)
         arguments = ", ".join(self._argument(argument, foreign) for argument in call.arguments)
@@ -381,6 +386,6 @@ class PartWriter:
 
     def _constant(self, name: str, value: Any) -> str:
         """Return a name by which the source may call an object; the names given are none of the source's own."""
-        held = self.constants.setdefault(name, value)  # apart from the assertion: `python -O` runs none
-        assert held is value, name
+        existing = self.constants.setdefault(name, value)  # apart from the assertion: `python -O` runs none
+        assert existing is value, name
         return name

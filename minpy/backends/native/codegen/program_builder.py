@@ -1,4 +1,4 @@
-"""Programs built as native code: translated, fused, laid out in memory, printed as LLVM IR, compiled."""
+"""Programs built as native code: translated, fused, laid out in memory, written as LLVM IR, compiled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Build", "build"]
 
 @dataclass(eq=False, repr=False)
 class Build:
-    """All that is known of a program that was built: what runs it, and, for reports, how it came to that."""
+    """A built program: what runs it, and, for reports, the results of all stages."""
 
     plan: Plan
     translation: Translation
@@ -50,14 +50,14 @@ class Build:
     def text(self) -> str:
         """Return the source of all parts, and what memory they take."""
         memory = self.memory
-        held = f"{memory.nbytes} bytes of memory hold {memory.unshared_bytes} bytes of answers"
+        memory_text = f"{memory.nbytes} bytes of memory hold {memory.unshared_bytes} bytes of answers"
         if memory.prepared:
             count = sum(map(len, self.launches))
-            held = (
-                f"{len(self.translation.report)} steps as {count} of native code and calls; {held}, and "
+            memory_text = (
+                f"{len(self.translation.report)} steps as {count} of native code and calls; {memory_text}, and "
                 f"{memory.prepared_bytes} bytes what is made of parameters"
             )
-        return "\n".join([*(part.described() for part in self.plan.parts.values()), f"# {held}."])
+        return "\n".join([*(part.described() for part in self.plan.parts.values()), f"# {memory_text}."])
 
 
 def build(
@@ -69,7 +69,7 @@ def build(
     translation: Translation | None = None,
     parameters: Collection[int] = (),
 ) -> Build:
-    """Build a program, given what running it has told about its steps.
+    """Build a program, given the facts about its steps from running it.
 
     With `fast_math` a product and the sum that it goes into may be rounded once; with `separate` each launch is a
     function of its own for Python, which can be timed, and is slower. `parameters` are positions of variables that
@@ -95,7 +95,7 @@ class _Builder:
     parameters: Collection[int]
     seconds: dict[str, float] = field(default_factory=dict)
     interface: Interface = field(default_factory=Interface)
-    first: int = 0  # the number of the forward part
+    forward_index: int = 0  # the number of the forward part
 
     def build(self, facts: Mapping[Node, ArrayFact], translation: Translation | None) -> Build:
         if translation is None:
@@ -104,13 +104,13 @@ class _Builder:
         routine = self._with_interface(translation.routine)
         with self._stage("passes"):
             routine = self._optimized(routine)
-        self.first = int(routine.parts[0].name == PREPARED)
+        self.forward_index = int(routine.parts[0].name == PREPARED)
         with self._stage("fusing"):
             schedules = scheduled(routine)
         numpy_blas = blas.find()
         kernels: dict[Nest, Kernel] = {}
 
-        def printed(nest: Nest) -> Kernel:
+        def cached_kernel_of(nest: Nest) -> Kernel:
             if nest not in kernels:
                 kernels[nest] = kernel_of(nest)
             return kernels[nest]
@@ -120,7 +120,10 @@ class _Builder:
             places.update(schedule.places)
         with self._stage("kernels"):
             launches = [
-                [launch_of(item, places, printed, numpy_blas is not None) for item in self._items(part, schedule)]
+                [
+                    launch_of(item, places, cached_kernel_of, numpy_blas is not None)
+                    for item in self._items(part, schedule)
+                ]
                 for part, schedule in zip(routine.parts, schedules, strict=True)
             ]
         with self._stage("memory"):
@@ -146,13 +149,13 @@ class _Builder:
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Note how long a stage takes."""
+        """Record how long a stage takes."""
         began = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - began
 
     def _optimized(self, routine: Routine) -> Routine:
-        """Return what the passes make of a routine, with a part for what is made of parameters, if that is worth it."""
+        """Return a routine after all passes, with a part for what depends on parameters alone, if that is worth it."""
         if self.steps.grad_req:
             return optimized(routine, self.fast_math)
         (forward,) = routine.parts
@@ -172,14 +175,14 @@ class _Builder:
     def _preparation(
         self, routine: Routine, launches: list[list[Launch]], memory: Memory
     ) -> tuple[tuple[int, ...], int] | None:
-        if not self.first:
+        if not self.forward_index:
             return None
         read = {memory.owner(array) for launch in launches[0] for array in launch.uses.reads}
         inputs = routine.parts[1].inputs
         return tuple(position for position, array in enumerate(inputs) if array in read), memory.prepared_bytes
 
     def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
-        forward, *backwards = routine.parts[self.first :]
+        forward, *backwards = routine.parts[self.forward_index :]
         groups = [forward.inputs]
         for backward in backwards:
             groups += [backward.inputs[: len(self.steps.cotangents)], self.interface.targets]
@@ -193,7 +196,7 @@ class _Builder:
         return tuple(position for position, array in enumerate(routine.parts[0].inputs) if array in owners)
 
     def _with_interface(self, routine: Routine) -> Routine:
-        """Note what is given and asked for, and return the routine that adds to gradients where that is asked for."""
+        """Note the arguments, and return the routine that adds to gradients where `grad_req` says so."""
         steps, interface = self.steps, self.interface
         forward = routine.parts[0]
 
@@ -218,7 +221,7 @@ class _Builder:
 
     @staticmethod
     def _items(part: Part, schedule: Schedule) -> list[Any]:
-        """Return the items of a part, and what updates its states when they are done."""
+        """Return the items of a part, with copies at the end that update its states."""
         items: list[Any] = list(schedule.items)
         states = {target for target, _ in part.updates}
         sources = []
@@ -231,16 +234,18 @@ class _Builder:
 
     def _memory(self, routine: Routine, launches: list[list[Launch]], places: Mapping[Array, Place]) -> Memory:
         interface = self.interface
-        native = [
+        native_owners = [
             {owner_of(array, places) for launch in part if not _is_python(launch) for array in launch.uses.writes}
             for part in launches
         ]
-        outputs = routine.parts[self.first].outputs
+        outputs = routine.parts[self.forward_index].outputs
         if self.steps.stored:
-            interface.settle_stores(routine.parts[self.first], self.steps.stored, places, launches[self.first])
-        interface.settle_outputs(outputs[: len(self.steps.outputs)], places, native[self.first])
+            interface.settle_stores(
+                routine.parts[self.forward_index], self.steps.stored, places, launches[self.forward_index]
+            )
+        interface.settle_outputs(outputs[: len(self.steps.outputs)], places, native_owners[self.forward_index])
         if self.steps.grad_req:
-            interface.settle_gradients(routine.parts[1].outputs, places, native[1])
+            interface.settle_gradients(routine.parts[1].outputs, places, native_owners[1])
         elsewhere = {*interface.arguments, *interface.new, *interface.direct}
         uses = []
         for part, launches_of_part in zip(routine.parts, launches, strict=True):
@@ -249,13 +254,13 @@ class _Builder:
                 if _is_python(launch):
                     elsewhere.update(launch.uses.writes)
             uses.append(Uses([array for array in part.outputs if not array.is_constant], ()))  # copied at the end
-        lasting = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.first else ()
+        lasting = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.forward_index else ()
         return Memory(uses, places, elsewhere, (), interface.preferred, lasting)
 
     def _write_parts(
         self, writer: PartWriter, routine: Routine, launches: list[list[Launch]], translation: Translation
     ) -> None:
-        forward = routine.parts[self.first]
+        forward = routine.parts[self.forward_index]
         count = len(self.steps.outputs)
         saved_for_replay, position = [], count
         for node, width in translation.saved_for_replay:
@@ -270,12 +275,12 @@ class _Builder:
         for part in launches:
             numbered.append(list(enumerate(part, begin)))
             begin += len(part) + 1
-        if self.first:
+        if self.forward_index:
             writer.prepare(forward.inputs, numbered[0])
         targets = {target for target, _ in forward.updates}
         updated = [position for position, array in enumerate(forward.inputs) if array in targets]
         writer.forward(
-            forward.inputs, numbered[self.first], forward.outputs[:count], saved_for_replay, read_later, updated
+            forward.inputs, numbered[self.forward_index], forward.outputs[:count], saved_for_replay, read_later, updated
         )
         if self.steps.grad_req:
             backward = routine.parts[1]
@@ -293,7 +298,7 @@ class _Builder:
 
     @staticmethod
     def _modules(sequences: list[LaunchSequence]) -> tuple[str, str]:
-        """Return two modules: one of loops that LLVM is to work on, and one of all that is written as it is to run."""
+        """Return two modules: one of loops for LLVM to vectorise, and one of functions written as they are to run."""
         kernels = list(dict.fromkeys(kernel for sequence in sequences for kernel in sequence.kernels))
         loops = [kernel for kernel in kernels if not kernel.is_written]
         first, names = module_text(loops, linkage="hidden")
@@ -307,5 +312,5 @@ class _Builder:
 
 
 def _is_python(launch: Launch) -> bool:
-    """Tell whether Python chooses the memory of what a launch gives."""
+    """Tell whether Python allocates the results of a launch."""
     return isinstance(launch.item, Call) and not launch.is_native

@@ -43,7 +43,7 @@ def row_kernel(product: Product, places: Sequence[Allocation], result: Allocatio
     width = VectorsOfBatch.of(depth, processor.lanes(itemsize)).width
     code = Emitter("double" if itemsize == 8 else "float", width)
     adds = "%p2" if len(places) == 3 else ""
-    splits = _write(code, depth, columns, places[1].layout.strides[-1], adds, f"%p{len(places)}")
+    splits = _write_sums(code, depth, columns, places[1].layout.strides[-1], adds, f"%p{len(places)}")
     pointers = tuple(Pointer(place.owner, place.layout.offset, place is result) for place in (*places, result))
     sizes = depth + depth * columns + columns * (2 if adds else 1)
     return Kernel(
@@ -59,11 +59,11 @@ def row_kernel(product: Product, places: Sequence[Allocation], result: Allocatio
     )
 
 
-def _write(code: Emitter, depth: int, columns: int, leading: int, adds: str, target: str) -> int:
+def _write_sums(code: Emitter, depth: int, columns: int, leading: int, adds: str, target: str) -> int:
     """Write sums of products along some columns at a time, and return how often; the last ones may overlap."""
     lanes, together = code.lanes, min(COLUMNS, columns)
     vectors = depth // lanes
-    several = vectors // VECTORS
+    iterations = vectors // VECTORS
     units = -(-columns // together)
 
     def step(sums: list[str], pointer: str, at: Integer, number: int, before: int = 0) -> None:
@@ -76,13 +76,13 @@ def _write(code: Emitter, depth: int, columns: int, leading: int, adds: str, tar
         first = code.smaller(code.multiply(unit.index, together), columns - together)
         pointer = code.at("%p1", code.multiply(first, leading))
         sums = [code.zero] * (together * VECTORS)
-        if several:
-            with code.loop(0, several, sums) as some:
-                start = code.multiply(some.index, VECTORS * lanes)
+        if iterations:
+            with code.loop(0, iterations, sums) as steps:
+                start = code.multiply(steps.index, VECTORS * lanes)
                 for number in range(VECTORS):
-                    step(some.values, pointer, code.add(start, number * lanes), number)
-            sums = list(some.values)
-        for number in range(several * VECTORS, vectors):
+                    step(steps.values, pointer, code.add(start, number * lanes), number)
+            sums = list(steps.values)
+        for number in range(iterations * VECTORS, vectors):
             step(sums, pointer, number * lanes, number % VECTORS)
         if depth % lanes:  # elements that the vector before had are zero
             step(sums, pointer, depth - lanes, 0, lanes - depth % lanes)

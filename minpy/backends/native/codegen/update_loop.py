@@ -1,4 +1,4 @@
-"""The loop of an update around its kernel: a builtin that makes the steps of several weights (see `updating`)."""
+"""The loop of an update around its kernel: a builtin that updates several weights (see `optimizer_updates`)."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def loop_text(
         code.do("store i64 1, ptr %size")
         with code.counted(0, axes[0]) as axis:
             places = [code.address(place, "i64", axis.counter) for place in lengths]
-            length, *others = [code.put(f"load i64, ptr {place}") for place in places]
-            code.go_on_if_all([code.put(f"icmp eq i64 {count}, {length}") for count in others], "mismatch")
+            length, *other_lengths = [code.put(f"load i64, ptr {place}") for place in places]
+            code.go_on_if_all([code.put(f"icmp eq i64 {count}, {length}") for count in other_lengths], "mismatch")
             whole = code.put("load i64, ptr %size")
             code.do(f"store i64 {code.put(f'mul i64 {whole}, {length}')}, ptr %size")
         return code.put("load i64, ptr %size")
@@ -97,15 +97,17 @@ def loop_text(
         code.do(f"br label %{tail}")
         code.begin(tail)
         done = code.put(f"mul i64 {units}, {unit}")
-        left = code.put(f"sub i64 {size}, {done}")
-        code.go_on_if(code.put(f"icmp ne i64 {left}, 0"), end)
-        nbytes = code.put(f"mul i64 {left}, {itemsize}")
+        tail_size = code.put(f"sub i64 {size}, {done}")
+        code.go_on_if(code.put(f"icmp ne i64 {tail_size}, 0"), end)
+        nbytes = code.put(f"mul i64 {tail_size}, {itemsize}")
         beyond = code.put(f"sub i64 {unit * itemsize}, {nbytes}")
         tails = [code.address(array, kind, done) for array in arrays]
         pads = [code.address("%pads", kind, index * unit) for index in range(count)]
         for array_tail, pad in zip(tails, pads, strict=True):
             copy(array_tail, pad, nbytes)
-            code.do(f"call void @llvm.memset.p0.i64(ptr {code.address(pad, kind, left)}, i8 0, i64 {beyond}, i1 false)")
+            code.do(
+                f"call void @llvm.memset.p0.i64(ptr {code.address(pad, kind, tail_size)}, i8 0, i64 {beyond}, i1 false)"
+            )
         fill(pads, rate)
         code.do(f"call void @{task}(ptr %block, i64 0, i64 1, i64 0)")
         for index in written:

@@ -29,7 +29,7 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
     channels, width = problem.channels, problem.lengths[1]
     positions, taps = range(min(TOGETHER, axis.count)), range(axis.taps)
     # Columns of data that a block reads, from its first on.
-    needed = sorted({p * axis.step + j * axis.reach for p in positions for j in taps})
+    columns = sorted({p * axis.step + j * axis.reach for p in positions for j in taps})
     code.store(code.zero, "%scratch")
     # Neighbouring vectors of channels lie side by side: one vector all over the picture would read a number here and
     # there, in the same few sets of the caches.
@@ -46,14 +46,14 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
         def write(inside: bool) -> list[str]:
             exists = {}
             if not inside:
-                exists = {column: code.within(code.add(left, column), width) for column in needed}
+                exists = {column: code.within(code.add(left, column), width) for column in columns}
             with code.loop(0, lanes.count) as vector:
                 first = lanes.start(code, vector.index)
                 with code.loop(begin, end, [code.zero] * len(positions)) as i:
                     source = code.at(line, code.multiply(i.index, rows.reach * width * channels), first)
                     numbers = code.at("%p1", code.multiply(i.index, axis.taps * channels), first)
                     data = {}
-                    for column in needed:
+                    for column in columns:
                         here = code.at(source, column * channels)
                         data[column] = code.load(
                             here if inside else code.either_pointer(exists[column], here, "%scratch")
@@ -67,7 +67,7 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
                     code.store(value, "%p2", code.add(place, first, p * channels))
             return []
 
-        ends = [code.within(code.add(left, column), width) for column in (needed[0], needed[-1])]
+        ends = [code.within(code.add(left, column), width) for column in (columns[0], columns[-1])]
         code.either(axis.is_whole or code.both(*ends), lambda: write(True), lambda: write(False))
     scratch = lanes.width * problem.itemsize
     return Code(code.body(3), ("data", "weight"), ("result",), problem.batch * rows.count, scratch)

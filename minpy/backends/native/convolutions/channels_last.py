@@ -206,8 +206,8 @@ class _Writer:
             base = code.at(across, c)
             for p in range(self.together):
                 if p in sources:
-                    pointer, further = sources[p]
-                    value = code.broadcast(pointer, code.multiply(c, further))
+                    pointer, stride = sources[p]
+                    value = code.broadcast(pointer, code.multiply(c, stride))
                 else:
                     value = code.broadcast(base, p * axis.step * element)
                 for v, vector in enumerate(vectors):

@@ -30,19 +30,21 @@ from minpy.backends.native.translating.lowerings.convolving import Convolving
 __all__ = ["Convolution", "Packing", "convolution_call", "kernel_of_code", "packed"]
 
 GENERATORS: dict[str, Callable[[Problem, str, Processor], Code]] = {
-    "direct": lambda problem, what, processor: _direct(problem, what, processor),
-    "winograd": lambda problem, what, processor: winograd(problem, what, processor, channels_last=False),
-    "channels": lambda problem, what, processor: channels_forward(problem, processor),
-    "channels depthwise": lambda problem, what, processor: channels_depthwise(problem, processor),
-    "channels winograd": lambda problem, what, processor: winograd(problem, what, processor, channels_last=True),
+    "direct": lambda problem, computed, processor: _direct(problem, computed, processor),
+    "winograd": lambda problem, computed, processor: winograd(problem, computed, processor, channels_last=False),
+    "channels": lambda problem, computed, processor: channels_forward(problem, processor),
+    "channels depthwise": lambda problem, computed, processor: channels_depthwise(problem, processor),
+    "channels winograd": lambda problem, computed, processor: winograd(
+        problem, computed, processor, channels_last=True
+    ),
 }
 
 
-def _direct(problem: Problem, what: str, processor: Processor) -> Code:
+def _direct(problem: Problem, computed: str, processor: Processor) -> Code:
     is_depthwise = problem.is_depthwise and problem.groups > 1
-    if what == "weight":
+    if computed == "weight":
         return (depthwise_weight_gradient if is_depthwise else weight_gradient)(problem, processor)
-    return (depthwise if is_depthwise else correlate)(problem, what, processor)
+    return (depthwise if is_depthwise else correlate)(problem, computed, processor)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Convolution:
 
     Attributes
     ----------
-    what : {'result', 'data', 'weight'}
+    computed : {'result', 'data', 'weight'}
         'result': of (data, weight); 'data': of (gradient, weight); 'weight': of (data, gradient).
     problem : Problem
     kind : {'direct', 'winograd', 'channels', 'channels depthwise', 'channels winograd'}
@@ -60,14 +62,14 @@ class Convolution:
         For which weights are packed.
     """
 
-    what: str
+    computed: str
     problem: Problem
     kind: str
     processor: Processor
 
     @property
     def __name__(self) -> str:
-        return {"result": "convolution", "data": "convolution_data", "weight": "convolution_weight"}[self.what]
+        return {"result": "convolution", "data": "convolution_data", "weight": "convolution_weight"}[self.computed]
 
     @property
     def has_channels_last(self) -> bool:
@@ -78,20 +80,20 @@ class Convolution:
     def shape(self) -> tuple[int, ...]:
         """The shape of what it gives."""
         problem = self.problem
-        if self.what == "weight":
+        if self.computed == "weight":
             return problem.weight_shape
-        is_result = self.what == "result"
+        is_result = self.computed == "result"
         channels, lengths = (problem.filters, problem.positions) if is_result else (problem.channels, problem.lengths)
         return (problem.batch, *lengths, channels) if self.has_channels_last else (channels, *lengths, problem.batch)
 
     def __call__(self, first: Any, second: Any) -> Any:
         problem = self.problem
         convolved = Convolving(
-            self.what, problem.lengths, problem.kernel, problem.stride, problem.dilate, problem.pad, problem.groups
+            self.computed, problem.lengths, problem.kernel, problem.stride, problem.dilate, problem.pad, problem.groups
         )
         # From (C, H, W, N), or (N, H, W, C), to (N, C, H, W) and back.
         order, back = ((0, 3, 1, 2), (0, 2, 3, 1)) if self.has_channels_last else ((3, 0, 1, 2), (1, 2, 3, 0))
-        if self.what == "weight":
+        if self.computed == "weight":
             return convolved(first.transpose(order), second.transpose(order))
         if self.has_channels_last:
             second = Packing(problem, self.kind, self.processor).unpacked(second)
@@ -99,31 +101,31 @@ class Convolution:
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel; of Winograd's way with the batch last, a second one before it transforms the weight."""
-        problem, what = self.problem, self.what
-        names = ("data", "gradient" if what == "weight" else "weight")
+        problem, computed = self.problem, self.computed
+        names = ("data", "gradient" if computed == "weight" else "weight")
         arrays = dict(zip(names, call.operands, strict=True))
         kernels = []
         if self.kind == "winograd":
             weight = arrays["weight"]
-            shape = transformed_shape(problem, what, self.processor, channels_last=False)
+            shape = transformed_shape(problem, computed, self.processor, channels_last=False)
             arrays["weight"] = Array(shape, weight.dtype, name="transformed weight")
-            code = winograd_weight(problem, what, self.processor, channels_last=False)
+            code = winograd_weight(problem, computed, self.processor, channels_last=False)
             transform = {"weight": weight, "packed": arrays["weight"]}
             kernels.append(kernel_of_code(code, transform, "winograd_weight", 4 * arrays["weight"].size))
-        code = GENERATORS[self.kind](problem, what, self.processor)
+        code = GENERATORS[self.kind](problem, computed, self.processor)
         arrays[code.writes[0]] = call.output
         flops = problem.flops // 4 if "winograd" in self.kind else problem.flops
-        kernels.append(kernel_of_code(code, arrays, f"convolution_{self.kind.replace(' ', '_')}_{what}", flops))
+        kernels.append(kernel_of_code(code, arrays, f"convolution_{self.kind.replace(' ', '_')}_{computed}", flops))
         return kernels
 
     def label(self) -> str:
         """Return what is convolved, and how."""
         problem = self.problem
         size, kernel = ("x".join(map(str, lengths)) for lengths in (problem.lengths, problem.kernel))
-        what = {"result": "convolution", "data": "data gradient", "weight": "weight gradient"}[self.what]
+        noun = {"result": "convolution", "data": "data gradient", "weight": "weight gradient"}[self.computed]
         layout = "channels last" if self.has_channels_last else "batch last"
         kind = self.kind.removeprefix("channels").strip() or "direct"
-        return f"{kind} {what} of {problem.batch}x{problem.channels}x{size} by {problem.filters}x{kernel}, {layout}"
+        return f"{kind} {noun} of {problem.batch}x{problem.channels}x{size} by {problem.filters}x{kernel}, {layout}"
 
 
 @dataclass(frozen=True)

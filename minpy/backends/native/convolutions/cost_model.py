@@ -1,8 +1,8 @@
-"""Which way a convolution is done: a model of the cycles that each way takes, which can be printed with its reasons.
+"""Which kind of kernel does a convolution: a model of the cycles that each kind takes, which can be printed.
 
-A cycle is what one product of two vectors takes; loads and stores that do not hide behind products are counted in the
-same unit. What the model says was held against measurements on processors with AVX-512, where it is right to about a
-quarter; what matters is which way it says is quicker.
+A cycle is the time of one product of two vectors; loads and stores that do not hide behind products are counted in the
+same unit. On processors with AVX-512 the model is within about a quarter of measurements; what matters is which kind it
+says is fastest.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ COLUMN = 2.5
 # Examples below which the channels are last in inference.
 FEW = 16
 
-# A call of Python, and the segment of native code that ends there; and how much longer all takes, as nothing is fused
-# with it.
+# A call of Python, which ends a launch sequence; and how much longer all takes, as nothing is fused with it.
 CALL, PYTHON = 40000, 1.3
 
-# What is not a product in the generated kernels: copies, borders, the ends of loops.
+# The factor for what is not a product in the generated kernels: copies, borders, the ends of loops.
 DIRECT = 1.05
 
 # Data of so many channels do not stay in the caches: 1 x 1 kernels of 1024 channels take 1.2 times as long as a product
@@ -50,7 +49,7 @@ class Plan:
         are the Python kernels, which make columns and multiply them.
     problem : Problem
     cycles : tuple of (str, float)
-        What the model says of each way that there is.
+        What the model says of each kind that can do it.
 
     Examples
     --------
@@ -61,50 +60,50 @@ class Plan:
     """
 
     kind: str
-    what: str
+    computed: str
     problem: Problem
     cycles: tuple[tuple[str, float], ...]
 
     def __str__(self) -> str:
-        """Return the choice, and what the model says of each way."""
+        """Return the choice, and what the model says of each kind."""
         problem = self.problem
         shape = " x ".join(map(str, (problem.batch, problem.channels, *problem.lengths)))
         kernel = " x ".join(map(str, (problem.filters, *problem.kernel)))
-        lines = [f"{self.what} of {shape} by {kernel}: {self.kind}"]
+        lines = [f"{self.computed} of {shape} by {kernel}: {self.kind}"]
         lines += [f"    {kind}: {cycles / 1e6:.3g} million cycles" for kind, cycles in self.cycles]
         return "\n".join(lines)
 
 
 @lru_cache(maxsize=4096)
-def choose(problem: Problem, what: str, processor: Processor, inference: bool = False) -> Plan:
+def choose(problem: Problem, computed: str, processor: Processor, inference: bool = False) -> Plan:
     """Return how a convolution ('result'), or the gradient of its data ('data') or weight ('weight'), is done.
 
     In inference, where there are no gradients, few examples have the channels last.
     """
-    ways: dict[str, float] = {}
+    cycles_by_kind: dict[str, float] = {}
     depthwise = problem.is_depthwise and problem.groups > 1
     if (
         inference
-        and what == "result"
+        and computed == "result"
         and problem.batch < FEW
         and not (depthwise and problem.filters != problem.channels)
     ):
         # All of a network lies the same way: products and ways with the batch last would have it turned.
         if depthwise:
-            ways["channels depthwise"] = _channels_depthwise(problem, processor)
+            cycles_by_kind["channels depthwise"] = _channels_depthwise(problem, processor)
         else:
-            ways["channels"] = _channels(problem, processor)
-            if covers_winograd(problem, what):
-                ways["channels winograd"] = winograd_cycles(problem, what, processor, channels_last=True)
+            cycles_by_kind["channels"] = _channels(problem, processor)
+            if covers_winograd(problem, computed):
+                cycles_by_kind["channels winograd"] = winograd_cycles(problem, computed, processor, channels_last=True)
     else:
-        ways["direct"] = _direct(problem, what, processor)
+        cycles_by_kind["direct"] = _direct(problem, computed, processor)
         if is_product(problem):
-            ways["product"] = PRODUCT * _products(problem, processor)
-        if covers_winograd(problem, what):
-            ways["winograd"] = winograd_cycles(problem, what, processor, channels_last=False)
-        ways["columns"] = _columns(problem, what, processor)
-    cycles = tuple(sorted(ways.items(), key=lambda way: way[1]))
-    return Plan(cycles[0][0], what, problem, cycles)
+            cycles_by_kind["product"] = PRODUCT * _products(problem, processor)
+        if covers_winograd(problem, computed):
+            cycles_by_kind["winograd"] = winograd_cycles(problem, computed, processor, channels_last=False)
+        cycles_by_kind["columns"] = _columns(problem, computed, processor)
+    cycles = tuple(sorted(cycles_by_kind.items(), key=lambda way: way[1]))
+    return Plan(cycles[0][0], computed, problem, cycles)
 
 
 def is_product(problem: Problem) -> bool:
@@ -128,18 +127,18 @@ def _products(problem: Problem, processor: Processor) -> float:
     return problem.flops / 2 / processor.lanes(problem.itemsize)
 
 
-def _direct(problem: Problem, what: str, processor: Processor) -> float:
+def _direct(problem: Problem, computed: str, processor: Processor) -> float:
     """Return the cycles of the direct kernels."""
     channels, filters = problem.channels // problem.groups, problem.filters // problem.groups
     lanes = processor.lanes(problem.itemsize)
     sums = problem.groups * channels * filters * math.prod(problem.positions) * _taps(problem)
-    if what == "weight":
+    if computed == "weight":
         width = batch_lanes(problem.batch, lanes, 1).width
         vectors = -(-problem.batch // width)
         # Lanes are added up in the end, two or three instructions for a number.
         ends = 4 * math.prod(problem.weight_shape)
         return DIRECT * 1.2 * sums * vectors + ends
-    results, terms = (filters, channels) if what == "result" else (channels, filters)
+    results, terms = (filters, channels) if computed == "result" else (channels, filters)
     block = block_of(results, problem.batch, lanes, processor)
     return (
         DIRECT
@@ -166,7 +165,7 @@ def _channels_depthwise(problem: Problem, processor: Processor) -> float:
     return 2 * problem.batch * math.prod(problem.positions) * _taps(problem) * vectors
 
 
-def _columns(problem: Problem, what: str, processor: Processor) -> float:
+def _columns(problem: Problem, computed: str, processor: Processor) -> float:
     """Return the cycles of the Python kernels: columns, and their product."""
     lanes = processor.lanes(problem.itemsize)
     columns = problem.channels * math.prod(problem.kernel) * math.prod(problem.positions) * problem.batch / lanes

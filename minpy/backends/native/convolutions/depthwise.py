@@ -1,9 +1,9 @@
-"""Depthwise convolutions and their gradients, batch last: every channel by itself. What bounds them is memory.
+"""Depthwise convolutions and their gradients, batch last: every channel by itself. They are bound by memory.
 
 A block of neighbouring positions shares the vectors of data that it loads. At the borders positions are done one by
-one, and read zeros beyond the data. A filter's sums of the gradient of a weight are in registers, over
-one row of taps, while its channel goes by. By `correlation` and `weight_gradient` MobileNet's training takes
-1.08 times as long, and MobileNet 2's 1.14; without AVX-512 1.03 and 1.11.
+one, and read zeros beyond the data. A filter's sums of the gradient of a weight are in registers, over one row of taps,
+while its channel is read. With `direct_convolution` and `weight_gradient` instead, MobileNet's training takes 1.08
+times as long, and MobileNet 2's 1.14; without AVX-512 1.03 and 1.11.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ TOGETHER = 4
 UNROLLED = 44
 
 
-def depthwise(problem: Problem, what: str, processor: Processor) -> Code:
+def depthwise(problem: Problem, computed: str, processor: Processor) -> Code:
     """Return the function that does a convolution of as many groups as channels, or the gradient of its data."""
-    return _Writer(correlation_of(problem, what), processor).write()
+    return _Writer(correlation_of(problem, computed), processor).write()
 
 
 class _Writer:
@@ -141,14 +141,14 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
     (height, width), (_, length), batch = problem.lengths, problem.positions, problem.batch
     left, right = axis.inside
     together = min(TOGETHER, right - left)
-    several = problem.filters // problem.groups
+    filters_per_group = problem.filters // problem.groups
 
     def existing(column: Integer, data: str, distance: Integer) -> str:
         return code.either_pointer(code.within(column, width), code.at(data, distance), "%scratch")
 
     def positions(t: Integer, count: int, data: str, gradient: str, sums: list[str], within: bool) -> list[str]:
         column = code.add(code.multiply(t, axis.step), axis.offset)
-        needed = sorted({p * axis.step + j * axis.reach for p in range(count) for j in range(axis.taps)})
+        offsets = sorted({p * axis.step + j * axis.reach for p in range(count) for j in range(axis.taps)})
         with code.loop(0, lanes.count, sums) as vector:
             start, fresh = lanes.start(code, vector.index), lanes.fresh(code, vector.index)
 
@@ -156,7 +156,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
                 return value if fresh is None else code.where(fresh, value, code.zero)
 
             values = {}
-            for place in needed:
+            for place in offsets:
                 here = code.add(code.multiply(code.add(column, place), batch), start)
                 pointer = code.at(data, here) if within else existing(code.add(column, place), data, here)
                 values[place] = masked(code.load(pointer))
@@ -172,7 +172,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
 
     code.store(code.zero, "%scratch")
     with code.loop("%begin", "%end") as f:
-        data = code.at("%p0", code.multiply(code.quotient(f.index, several), height * width * batch))
+        data = code.at("%p0", code.multiply(code.quotient(f.index, filters_per_group), height * width * batch))
         gradient = code.at("%p1", code.multiply(f.index, rows.count * length * batch))
         with code.loop(0, problem.kernel[0]) as i:
             offset = code.add(code.multiply(i.index, problem.dilate[0]), -problem.pad[0])

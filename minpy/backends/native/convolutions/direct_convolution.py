@@ -1,10 +1,10 @@
 """Direct correlations, batch last: what a convolution and the gradient of its data have in common.
 
 Vectors run along the batch. A block of sums, some filters by some vectors, stays in registers while all channels and
-taps go by: a step loads the vectors of data once and meets them with one number of the weight for each filter. Rows and
-columns of taps that reach beyond the data are left out, so that nothing is padded. Data of many channels are copied, a
-window of rows at a time, to where they lie densely in the second-level cache; so are the numbers of a weight that would
-meet in few sets of the first-level cache.
+taps are added: a step loads the vectors of data once and multiplies them by one number of the weight for each filter.
+Rows and columns of taps that reach beyond the data are left out, so that nothing is padded. Data of many channels are
+copied, a window of rows at a time, to where they lie densely in the second-level cache; so are the numbers of a weight
+that would fall into few sets of the first-level cache.
 
 Products and sums are contracted where the CPU can, as in a BLAS, and the terms are added in another order than NumPy's.
 """
@@ -88,7 +88,7 @@ class Correlation:
         return 8 if self.element == "double" else 4
 
 
-def correlation_of(problem: Problem, what: str) -> Correlation:
+def correlation_of(problem: Problem, computed: str) -> Correlation:
     """Return a convolution ('result'), or the gradient of its data ('data'), as a correlation.
 
     The gradient has the taps in the opposite order; with a stride, one axis for each remainder of a position by it.
@@ -96,7 +96,7 @@ def correlation_of(problem: Problem, what: str) -> Correlation:
     height, width = problem.kernel
     channels, filters, area = problem.channels // problem.groups, problem.filters // problem.groups, height * width
     group = filters * channels * area
-    if what == "data":
+    if computed == "data":
         rows, columns = gradient_axes(problem)
         strides = Strides(area, channels * area, width, 1, group)
         lengths = (problem.positions, problem.lengths)
@@ -122,13 +122,13 @@ SETS, WAYS, LINE = 64, 8, 64
 TILE = 4
 
 
-def correlate(problem: Problem, what: str, processor: Processor, packs: bool | None = None) -> Code:
+def correlate(problem: Problem, computed: str, processor: Processor, packs: bool | None = None) -> Code:
     """Return the function that does a convolution ('result'), or the gradient of its data ('data').
 
     Its pointers: data (the gradient of the sums) and weight; the result (the gradient of the data). Whether data are
     copied, it decides itself unless `packs` says so.
     """
-    return _Writer(correlation_of(problem, what), processor, packs).write()
+    return _Writer(correlation_of(problem, computed), processor, packs).write()
 
 
 def _meets(stride: int, count: int) -> bool:
@@ -288,13 +288,13 @@ class _Writer:
             c.values = i.values
         return c.values
 
-    def step(self, sums: list[str], source: str, numbers: str, apart: int) -> list[str]:
+    def step(self, sums: list[str], source: str, numbers: str, filter_stride: int) -> list[str]:
         """Write one step of the sums: the vectors of data at a tap, and one number of every filter."""
         code, count = self.code, len(self.cut.starts)
         vectors = [code.load(source, start) for start in self.cut.starts]
         result = []
         for f in range(self.filters):
-            number = code.broadcast(numbers, f * apart)
+            number = code.broadcast(numbers, f * filter_stride)
             for total, vector in zip(sums[f * count : (f + 1) * count], vectors, strict=True):
                 result.append(code.add_product(total, vector, number))
         return result

@@ -1,4 +1,4 @@
-"""What is to be convolved: shapes and steps; and where on an axis a tap finds its data."""
+"""Shapes and strides of a convolution; and where on an axis a tap finds its data."""
 
 from __future__ import annotations
 
@@ -163,6 +163,6 @@ def _gradient_axis(first: int, positions: int, kernel: int, stride: int, dilate:
     if not taps:
         return Axis(count, first, stride, 1, 0, 1, 0, positions, 0, 1)
     last = taps[-1]
-    apart = stride // math.gcd(stride, dilate)
+    tap_step = stride // math.gcd(stride, dilate)
     offset = (first + pad - last * dilate) // stride
-    return Axis(count, first, stride, 1, len(taps), dilate * apart // stride, offset, positions, last, -apart)
+    return Axis(count, first, stride, 1, len(taps), dilate * tap_step // stride, offset, positions, last, -tap_step)

@@ -134,16 +134,16 @@ def block_of(rows: int, batch: int, lanes: int, processor: Processor) -> Block:
     Block(rows=13, columns=2, cycles=1.05...)
     """
     best = None
-    for together in range(1, 7):
-        cut = batch_lanes(batch, lanes, together)
+    for columns in range(1, 7):
+        cut = batch_lanes(batch, lanes, columns)
         count = len(cut.starts)
         # One register for each vector of data, and one for a number that meets them.
-        most = min(rows, (processor.registers - 2 - count) // count)
-        for height in range(1, most + 1):
+        max_height = min(rows, (processor.registers - 2 - count) // count)
+        for height in range(1, max_height + 1):
             steps = -(-rows // height) * len(cut.blocks)
             cycles = steps * _cycles(height, count) * cut.width / (rows * batch)
             if best is None or cycles < best.cycles - 1e-9:
-                best = Block(height, together, cycles)
+                best = Block(height, columns, cycles)
     assert best is not None
     return best
 

@@ -1,8 +1,8 @@
 """The rewrite rule that brings convolutions into the layouts of generated kernels.
 
-A convolution becomes a call on arrays with the batch last, or the channels where examples are few, between views that
-turn the axes. What is computed of turned arrays is computed as it lies, so that in a network of convolutions nothing is
-turned but its inputs.
+A convolution becomes a call on arrays with the batch last, or the channels where examples are few, between transposed
+views. Other steps on these arrays are computed in memory order, so that in a network of convolutions only its inputs
+are transposed.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def generated(step: Step, rewriter: Rewriter) -> Array | None:
     if problem is None:
         return None
     processor = Processor.of(llvm.features())
-    what = step.function.what
-    plan = choose(problem, what, processor, _is_inference(rewriter))
+    computed = step.function.computed
+    plan = choose(problem, computed, processor, _is_inference(rewriter))
     if plan.kind == "columns":
         return None
     rewriter.notes.add(f"generated convolutions: {plan.kind}")
     if plan.kind.startswith("channels"):
-        return _with_channels_last(step, Convolution(what, problem, plan.kind, processor))
-    return _with_batch_last(step, Convolution(what, problem, plan.kind, processor))
+        return _with_channels_last(step, Convolution(computed, problem, plan.kind, processor))
+    return _with_batch_last(step, Convolution(computed, problem, plan.kind, processor))
 
 
 def _is_inference(rewriter: Rewriter) -> bool:
     """Tell whether there are no gradients of convolutions."""
     functions = (step.function for step in rewriter.routine.steps if isinstance(step, Call))
-    return all(called.what == "result" for called in functions if isinstance(called, Convolving | Convolution))
+    return all(called.computed == "result" for called in functions if isinstance(called, Convolving | Convolution))
 
 
 def _problem(function: Convolving, step: Call) -> Problem | None:
@@ -62,8 +62,8 @@ def _problem(function: Convolving, step: Call) -> Problem | None:
     def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
         return (missing, numbers[0]) if dims == 1 else (numbers[0], numbers[1])
 
-    channels = {"result": first, "data": step.output, "weight": first}[function.what].shape[1]
-    filters = {"result": second.shape[0], "data": first.shape[1], "weight": second.shape[1]}[function.what]
+    channels = {"result": first, "data": step.output, "weight": first}[function.computed].shape[1]
+    filters = {"result": second.shape[0], "data": first.shape[1], "weight": second.shape[1]}[function.computed]
     window = (pair(function.stride, 1), pair(function.dilate, 1), pair(function.pad, 0))
     lengths, kernel = pair(function.lengths, 1), pair(function.kernel, 1)
     return Problem(first.shape[0], channels, filters, lengths, kernel, *window, function.groups, first.dtype.name)
@@ -94,27 +94,29 @@ def _with_batch_last(step: Call, function: Convolution) -> Array:
     problem, shape = function.problem, step.output.shape
     first, second = step.operands
     first = _turned(first, (1, 2, 3, 0), step.origin)
-    second = _turned(second, (1, 2, 3, 0), step.origin) if function.what == "weight" else _weight(second, step.origin)
+    second = (
+        _turned(second, (1, 2, 3, 0), step.origin) if function.computed == "weight" else _weight(second, step.origin)
+    )
     if function.kind == "product":
-        result = _product(problem, function.what, first, second, step.origin)
+        result = _product(problem, function.computed, first, second, step.origin)
     else:
         result = convolution_call(function, (first, second), step.origin)
-    if function.what == "weight":
+    if function.computed == "weight":
         return viewed(result, lambda values: values.reshape(shape))
     return _back(result, (3, 0, 1, 2), shape)
 
 
-def _product(problem: Problem, what: str, first: Array, second: Array, origin: Origin) -> Array:
+def _product(problem: Problem, computed: str, first: Array, second: Array, origin: Origin) -> Array:
     """Return the convolution with a kernel of one element as a product of matrices."""
 
     def matrix(array: Array) -> Array:
         return viewed(array, lambda values: values.reshape(len(values), -1))
 
     data = matrix(first)
-    if what == "weight":
+    if computed == "weight":
         return Product.of(matrix(second), viewed(data, numpy.transpose), origin=origin)
     weight = viewed(second, lambda values: values.reshape(problem.filters, problem.channels))
-    product = Product.of(weight if what == "result" else viewed(weight, numpy.transpose), data, origin=origin)
+    product = Product.of(weight if computed == "result" else viewed(weight, numpy.transpose), data, origin=origin)
     return viewed(product, lambda values: values.reshape(-1, *problem.lengths, problem.batch))
 
 

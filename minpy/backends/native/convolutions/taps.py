@@ -1,4 +1,4 @@
-"""Which rows and columns of taps find data: the arithmetic of `problem.Axis` on numbers that are not known yet."""
+"""Which rows and columns of taps find data: the arithmetic of `problem.Axis` on values known only when code runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A writer of LLVM IR: numbers that are known are computed here, loops and branches carry their values along.
+"""A writer of LLVM IR: arithmetic of known numbers is done here, loops and branches carry their values along.
 
-Integers are Python's as long as they are known, and the names of i64 values once they are not. Values on vectors are
-names. Addresses are pointers and distances in elements.
+Integers are Python's as long as they are known, and names of i64 values otherwise. Vectors are names.
+Addresses are pointers and distances in elements.
 """
 
 from __future__ import annotations
@@ -221,10 +221,10 @@ class Emitter(FunctionWriter):
             for number, value in enumerate(values):
                 self.store(value, target, self.add(start, number * self.lanes))
         done = whole // together * together
-        rest = [number * self.lanes for number in range(done, whole)]
+        starts = [number * self.lanes for number in range(done, whole)]
         if count % self.lanes:
-            rest.append(count - self.lanes)
-        for start in rest:
+            starts.append(count - self.lanes)
+        for start in starts:
             self.store(self.load(source, start), target, start)
 
     # -- vectors -------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Gradients of a convolution's weight, batch last: sums over all positions and examples.
 
 Vectors run along the batch. A block of sums, some filters by some taps of a row, each a vector of as many partial sums
-as it has lanes, stays in registers while a tile of positions goes by. The tile of the upstream gradient lies densely in
-the first-level cache, and is met with every channel and row of taps before the next. In the end lanes are added up.
+as it has lanes, stays in registers while a tile of positions is added. The tile of the upstream gradient is dense in
+the first-level cache, and is multiplied by every channel and row of taps before the next. In the end lanes are added.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def weight_gradient(problem: Problem, processor: Processor) -> Code:
 def _blocks(filters: int, channels: int, taps: int, processor: Processor) -> tuple[int, int]:
     """Return for how many filters and channels sums are made together."""
     best = (float("inf"), 1, 1)
-    for some in range(1, min(channels, 6) + 1):
-        for height in range(1, filters + 1):
-            width = some * taps
-            if (height + 1) * width + 1 > processor.registers and (height, some) != (1, 1):
+    for channel_count in range(1, min(channels, 6) + 1):
+        for filter_count in range(1, filters + 1):
+            width = channel_count * taps
+            if (filter_count + 1) * width + 1 > processor.registers and (filter_count, channel_count) != (1, 1):
                 break
-            steps = -(-filters // height) * -(-channels // some)
-            cycles = steps * (max(height * width, height + width, 4) + 1)
-            best = min(best, (cycles, height, some))
+            steps = -(-filters // filter_count) * -(-channels // channel_count)
+            cycles = steps * (max(filter_count * width, filter_count + width, 4) + 1)
+            best = min(best, (cycles, filter_count, channel_count))
     return best[1], best[2]
 
 
@@ -62,11 +62,11 @@ class _Writer:
         height, length = problem.positions
         per_vector = self.filters * self.width * problem.itemsize
         room = processor.first_cache * 3 // 4
-        self.deep = max(1, min(self.vectors, room // (length * per_vector)))
-        self.deep = -(-self.vectors // -(-self.vectors // self.deep))
-        self.high = max(1, min(height, room // (length * self.deep * per_vector)))
-        self.high = -(-height // -(-height // self.high))
-        self.layers, self.bands = -(-self.vectors // self.deep), -(-height // self.high)
+        self.tile_vectors = max(1, min(self.vectors, room // (length * per_vector)))
+        self.tile_vectors = -(-self.vectors // -(-self.vectors // self.tile_vectors))
+        self.tile_rows = max(1, min(height, room // (length * self.tile_vectors * per_vector)))
+        self.tile_rows = -(-height // -(-height // self.tile_rows))
+        self.layers, self.bands = -(-self.vectors // self.tile_vectors), -(-height // self.tile_rows)
         self.sums = self.filters * self.together * self.taps
         units = problem.groups * self.blocks
         by_channels = self.channel_blocks > 1 and (units == 1 or (units % 2 and units < 5))
@@ -74,8 +74,8 @@ class _Writer:
         # Scratch memory: zeros, lanes added up, a tile of the gradient, sums between tiles.
         self.added = self.vectors * self.width
         self.tile = self.added + (self.sums + self.width) * self.width
-        self.kept = self.tile + self.high * length * self.deep * self.filters * self.width
-        self.scratch = self.kept
+        self.partial_sums = self.tile + self.tile_rows * length * self.tile_vectors * self.filters * self.width
+        self.scratch = self.partial_sums
         if self.layers * self.bands > 1:
             self.scratch += self.channel_blocks * problem.kernel[0] * self.pieces * self.sums * self.width
 
@@ -105,10 +105,10 @@ class _Writer:
     def write_tile(self, group: Integer, filters: Integer, layer: Integer, band: Integer) -> None:
         code, problem = self.code, self.problem
         height, _ = problem.positions
-        nearest = code.multiply(layer, self.deep)
-        vectors = (nearest, code.smaller(code.add(nearest, self.deep), self.vectors))
-        low = code.multiply(band, self.high)
-        rows = (low, code.smaller(code.add(low, self.high), height))
+        nearest = code.multiply(layer, self.tile_vectors)
+        vectors = (nearest, code.smaller(code.add(nearest, self.tile_vectors), self.vectors))
+        low = code.multiply(band, self.tile_rows)
+        rows = (low, code.smaller(code.add(low, self.tile_rows), height))
         self.write_packing(filters, rows, vectors)
         steps = self.layers * self.bands
         number = code.add(code.multiply(layer, self.bands), band)
@@ -122,23 +122,23 @@ class _Writer:
             tap = code.smaller(code.multiply(piece.index, self.taps), problem.kernel[1] - self.taps)
             place = code.add(code.multiply(some.index, problem.kernel[0]), i.index)
             place = code.add(code.multiply(place, self.pieces), piece.index)
-            kept = code.at("%scratch", self.kept, code.multiply(place, self.sums * self.width))
+            partial_sums = code.at("%scratch", self.partial_sums, code.multiply(place, self.sums * self.width))
             numbers = range(self.sums)
             sums = code.either(
                 first,
                 lambda: [code.zero] * self.sums,
-                lambda: [code.load(kept, n * self.width) for n in numbers],
+                lambda: [code.load(partial_sums, n * self.width) for n in numbers],
             )
             source = code.multiply(code.add(code.multiply(group, self.channels), channel), problem.lengths[0])
             sums = self.write_sums(source, i.index, tap, rows, vectors, sums)
             target = code.add(code.multiply(filters, self.channels), channel)
             target = code.add(code.multiply(target, problem.kernel[0]), i.index)
             target = code.add(code.multiply(target, problem.kernel[1]), tap)
-            code.either(last, partial(self.write_results, sums, target), partial(self.keep, sums, kept))
+            code.either(last, partial(self.write_results, sums, target), partial(self.store_sums, sums, partial_sums))
 
-    def keep(self, sums: list[str], kept: str) -> list[str]:
+    def store_sums(self, sums: list[str], partial_sums: str) -> list[str]:
         for number, value in enumerate(sums):
-            self.code.store(value, kept, number * self.width)
+            self.code.store(value, partial_sums, number * self.width)
         return []
 
     def write_packing(self, filters: Integer, rows: tuple[Integer, Integer], vectors: tuple[Integer, Integer]) -> None:
@@ -165,7 +165,7 @@ class _Writer:
     ) -> str:
         code = self.code
         place = code.add(code.multiply(code.subtract(row, rows[0]), self.problem.positions[1]), q)
-        place = code.add(code.multiply(place, self.deep), code.subtract(vector, vectors[0]))
+        place = code.add(code.multiply(place, self.tile_vectors), code.subtract(vector, vectors[0]))
         return code.at("%scratch", self.tile, code.multiply(place, self.filters * self.width))
 
     def write_sums(

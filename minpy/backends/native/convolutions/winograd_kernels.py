@@ -1,12 +1,12 @@
 """Convolutions by kernels of 3 x 3 in tiles of 4 x 4 results: 36 products in place of 144.
 
-A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(4x4, 3x3): a tile of results comes
-of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A; see `winograd_transforms`. An infinity or NaN
-among the data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
+A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(4x4, 3x3): a tile of results is
+computed of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A; see `winograd_transforms`. An infinity
+or NaN among the data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
 
 A first kernel transforms the weight, into 36 matrices of (blocks of filters, terms, filters of a block). A second one
 takes some tiles at a time: it transforms the data, multiplies 36 pairs of matrices with sums in registers, and
-transforms back; what lies between stays in the second-level cache. In training the batch is last: vectors are of
+transforms back; intermediate results stay in the second-level cache. In training the batch is last: vectors are of
 examples, and the gradient of the data is the same with the taps reversed. In inference of few examples the channels
 are last: vectors are of channels and of filters.
 """
@@ -59,11 +59,11 @@ VECTORS, LEAST = 3, 6
 WEIGHT_BYTES = 5
 
 
-def covers_winograd(problem: Problem, what: str) -> bool:
+def covers_winograd(problem: Problem, computed: str) -> bool:
     """Tell whether a convolution, or the gradient of its data, can be done so, with many enough channels to gain."""
     units = problem.stride == problem.dilate == (1, 1) and problem.groups == 1
     fits = problem.kernel == (3, 3) and max(problem.pad) <= 2
-    return what != "weight" and units and fits and min(problem.channels, problem.filters) >= CHANNELS
+    return computed != "weight" and units and fits and min(problem.channels, problem.filters) >= CHANNELS
 
 
 def _filters(correlation: Correlation, processor: Processor, channels_last: bool) -> VectorsOfBatch:
@@ -72,9 +72,9 @@ def _filters(correlation: Correlation, processor: Processor, channels_last: bool
     return VectorsOfBatch.of(correlation.results, most)
 
 
-def transformed_shape(problem: Problem, what: str, processor: Processor, channels_last: bool) -> tuple[int, ...]:
+def transformed_shape(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> tuple[int, ...]:
     """Return the shape of a transformed weight."""
-    correlation = correlation_of(problem, what)
+    correlation = correlation_of(problem, computed)
     filters = _filters(correlation, processor, channels_last)
     return (PRODUCTS, filters.count, correlation.terms, filters.width)
 
@@ -100,9 +100,9 @@ def kernels_of(packed: numpy.ndarray, starts: list[int]) -> numpy.ndarray:
     return weight.astype(packed.dtype)
 
 
-def winograd_weight(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
-    """Return the function that transforms a weight: G g G'. Its pointers: the weight, and what it becomes."""
-    correlation = correlation_of(problem, what)
+def winograd_weight(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> Code:
+    """Return the function that transforms a weight: G g G'. Its pointers: the weight, and the transformed weight."""
+    correlation = correlation_of(problem, computed)
     filters = _filters(correlation, processor, channels_last)
     code, strides = Emitter(correlation.element, filters.width), correlation.weight
     (rows,), (columns,) = correlation.rows, correlation.columns
@@ -196,42 +196,42 @@ def _cut_channels_last(correlation: Correlation, count: int, processor: Processo
     return best
 
 
-def winograd_cycles(problem: Problem, what: str, processor: Processor, channels_last: bool) -> float:
-    """Return the cycles that it takes, as the model of `choosing` counts them."""
-    return _writer(problem, what, processor, channels_last).cut.cycles
+def winograd_cycles(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> float:
+    """Return the cycles that it takes, as `cost_model` counts them."""
+    return _writer(problem, computed, processor, channels_last).cut.cycles
 
 
 # -- convolutions ------------------------------------------------------------------------------------------------------
 
 
-def winograd(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
+def winograd(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> Code:
     """Return the function that does a convolution ('result'), or with the batch last the gradient of its data ('data').
 
     Its pointers: data (the gradient of the sums) and the transformed weight; the result (the gradient of the data).
     """
-    return _writer(problem, what, processor, channels_last).write()
+    return _writer(problem, computed, processor, channels_last).write()
 
 
-def _writer(problem: Problem, what: str, processor: Processor, channels_last: bool) -> _Writer:
-    return (_ChannelsLast if channels_last else _BatchLast)(correlation_of(problem, what), processor)
+def _writer(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> _Writer:
+    return (_ChannelsLast if channels_last else _BatchLast)(correlation_of(problem, computed), processor)
 
 
 class _Writer(ABC):
-    """Writes the three stages; its kinds say what vectors are of, and how arrays and scratch memory lie.
+    """Writes the three stages; subclasses say what vectors hold, and how arrays and scratch memory are laid out.
 
     Attributes
     ----------
     lanes : VectorsOfBatch
         The vectors along the last axis of the results: of examples, or of filters.
     images, vectors : int
-        Pictures, and vectors of a place in one that are tiles of their own: with the batch last, all examples are one.
+        Images, and vectors per position of an image that are tiles of their own: with the batch last, one image.
     data_pixel, result_pixel : int
         How far apart neighbours in a row lie.
     data_vectors, result_vectors : int
         How many there are of a tile, or of a part of its results.
     data_tile, data_product, result_tile, result_product : int
         How far apart tiles, and matrices, of transformed data and of products lie in scratch memory.
-    number_apart : int
+    number_stride : int
         How far apart products of one vector with neighbouring numbers lie there.
     """
 
@@ -247,7 +247,7 @@ class _Writer(ABC):
     data_product: int
     result_tile: int
     result_product: int
-    number_apart: int
+    number_stride: int
 
     def __init__(self, correlation: Correlation, processor: Processor, length: int) -> None:
         self.correlation = correlation
@@ -279,7 +279,7 @@ class _Writer(ABC):
                 self.write_results(code.add(first, tile.index), tile.index, filters)
         return Code(code.body(3), ("data", "weight"), ("result",), cut.blocks * cut.parts, scratch, PREFETCH)
 
-    def place(
+    def locate(
         self, number: Integer, offsets: tuple[int, int], lengths: tuple[int, int], pixel: int, count: int
     ) -> tuple[Integer, list[list[str]], str]:
         """Return where a tile begins in an array, which of its elements exist, and whether all do."""
@@ -298,19 +298,19 @@ class _Writer(ABC):
             return [code.within(position, length) for position in positions]
 
         rows, columns = existing(row, lengths[0]), existing(column, lengths[1])
-        whole = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
+        all_exist = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
         exists = [[code.both(in_rows, in_columns) for in_columns in columns] for in_rows in rows]
         line = code.add(code.multiply(code.add(code.multiply(image, lengths[0]), row), lengths[1]), column)
         start = self.lanes.start(code, vector) if self.vectors > 1 else 0
-        return code.add(code.multiply(line, pixel), start), exists, whole
+        return code.add(code.multiply(line, pixel), start), exists, all_exist
 
     def write_data(self, number: Integer, tile: Integer) -> None:
         """Write B' d B of all terms of a tile."""
         code, correlation = self.code, self.correlation
         offsets = (correlation.rows[0].offset, correlation.columns[0].offset)
-        place, exists, is_inside = self.place(number, offsets, correlation.source, self.data_pixel, SIDE)
+        place, exists, is_inside = self.locate(number, offsets, correlation.source, self.data_pixel, SIDE)
         image = code.at("%p0", place)
-        room = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
+        target_start = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
         line = correlation.source[1] * self.data_pixel
 
         def write(inside: bool) -> list[str]:
@@ -318,12 +318,12 @@ class _Writer(ABC):
                 distance, target = self.data_places(vector.index)
                 source = code.at(image, distance)
 
-                def loaded(i: int, j: int, source: str = source) -> str:
+                def load(i: int, j: int, source: str = source) -> str:
                     pointer = code.at(source, i * line + j * self.data_pixel)
                     return code.load(pointer if inside else code.either_pointer(exists[i][j], pointer, "%scratch"))
 
-                for product, value in enumerate(transformed_square(code, data_line, SIDE, loaded)):
-                    code.store(value, room, code.add(target, product * self.data_product))
+                for product, value in enumerate(transformed_square(code, data_line, SIDE, load)):
+                    code.store(value, target_start, code.add(target, product * self.data_product))
             return []
 
         code.either(is_inside, lambda: write(True), lambda: write(False))
@@ -334,11 +334,11 @@ class _Writer(ABC):
         packed = self.correlation.terms * self.filters.width
         with (
             code.loop(0, PRODUCTS) as product,
-            code.loop(0, -(-cut.filters // cut.vectors)) as some,
-            code.loop(0, -(-cut.together // cut.tiles)) as several,
+            code.loop(0, -(-cut.filters // cut.vectors)) as filter_block,
+            code.loop(0, -(-cut.together // cut.tiles)) as tile_block,
         ):
-            block = code.smaller(code.multiply(some.index, cut.vectors), cut.filters - cut.vectors)
-            tile = code.smaller(code.multiply(several.index, cut.tiles), cut.together - cut.tiles)
+            block = code.smaller(code.multiply(filter_block.index, cut.vectors), cut.filters - cut.vectors)
+            tile = code.smaller(code.multiply(tile_block.index, cut.tiles), cut.together - cut.tiles)
             place = code.add(code.multiply(product.index, self.filters.count), filters, block)
             weight = code.at("%p1", code.multiply(place, packed))
             data = code.add(code.multiply(product.index, self.data_product), code.multiply(tile, self.data_tile))
@@ -360,12 +360,12 @@ class _Writer(ABC):
             )
             for index, value in enumerate(term.values):
                 number, vector = divmod(index, len(vectors))
-                code.store(value, target, number * self.number_apart + vector * width)
+                code.store(value, target, number * self.number_stride + vector * width)
 
     def write_results(self, number: Integer, tile: Integer, filters: Integer) -> None:
         """Write A' m A of the filters of a part of a tile."""
         code, correlation = self.code, self.correlation
-        place, exists, is_whole = self.place(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
+        place, exists, is_whole = self.locate(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
         products = code.at("%scratch", self.products, code.multiply(tile, self.result_tile))
         line = correlation.target[1] * self.result_pixel
 
@@ -374,10 +374,10 @@ class _Writer(ABC):
                 distance, target = self.result_places(vector.index, filters)
                 source = code.at(products, distance)
 
-                def loaded(i: int, j: int, source: str = source) -> str:
+                def load(i: int, j: int, source: str = source) -> str:
                     return code.load(source, (SIDE * i + j) * self.result_product)
 
-                for index, value in enumerate(transformed_square(code, result_line, SIDE, loaded)):
+                for index, value in enumerate(transformed_square(code, result_line, SIDE, load)):
                     i, j = divmod(index, RESULTS)
                     pointer = code.at("%p2", code.add(place, target, i * line + j * self.result_pixel))
                     code.store(value, pointer if whole else code.either_pointer(exists[i][j], pointer, nowhere))
@@ -392,7 +392,7 @@ class _Writer(ABC):
 
     @abstractmethod
     def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
-        """Return the vectors and the numbers that meet each other for a term."""
+        """Return the vectors and the numbers that are multiplied with each other for a term."""
 
     @abstractmethod
     def result_place(self, block: Integer) -> Integer:
@@ -404,7 +404,7 @@ class _Writer(ABC):
 
 
 class _BatchLast(_Writer):
-    """Vectors are of examples, and meet the numbers of a block of filters."""
+    """Vectors are of examples, and are multiplied by the numbers of a block of filters."""
 
     channels_last = False
 
@@ -417,33 +417,33 @@ class _BatchLast(_Writer):
         self.data_vectors, self.result_vectors = correlation.terms, correlation.results
         self.data_tile = self.result_tile = width
         self.data_product, self.result_product = correlation.terms * columns, correlation.results * columns
-        self.number_apart = columns
+        self.number_stride = columns
 
     def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
         code, (height, width) = self.code, self.correlation.source
         plane = height * width * self.data_pixel
-        return code.multiply(vector, plane), code.multiply(vector, self.number_apart)
+        return code.multiply(vector, plane), code.multiply(vector, self.number_stride)
 
     def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
         code = self.code
         data, weight = (
-            code.at(data, code.multiply(term, self.number_apart)),
+            code.at(data, code.multiply(term, self.number_stride)),
             code.at(weight, code.multiply(term, self.filters.width)),
         )
         vectors = [code.load(data, vector * self.lanes.width) for vector in range(self.cut.tiles)]
         return vectors, [code.broadcast(weight, number) for number in range(self.filters.width)]
 
     def result_place(self, block: Integer) -> Integer:
-        return self.code.multiply(self.filters.start(self.code, block), self.number_apart)
+        return self.code.multiply(self.filters.start(self.code, block), self.number_stride)
 
     def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer]:
         code, (height, width) = self.code, self.correlation.target
         plane = height * width * self.result_pixel
-        return code.multiply(vector, self.number_apart), code.multiply(vector, plane)
+        return code.multiply(vector, self.number_stride), code.multiply(vector, plane)
 
 
 class _ChannelsLast(_Writer):
-    """Vectors are of channels, and of filters, which meet the numbers of some tiles."""
+    """Vectors are of channels, and of filters, which are multiplied by the numbers of some tiles."""
 
     channels_last = True
 
@@ -461,7 +461,7 @@ class _ChannelsLast(_Writer):
         )
         self.data_product = self.cut.together * self.data_tile
         self.result_product = self.cut.together * self.result_tile
-        self.number_apart = self.result_tile
+        self.number_stride = self.result_tile
 
     def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
         start = self.channels.start(self.code, vector)

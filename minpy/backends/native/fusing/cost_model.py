@@ -1,4 +1,4 @@
-"""The cost model of fusing: how much fits where, and what is dear."""
+"""The cost model of fusing: limits of nests, and expensive functions."""
 
 from __future__ import annotations
 

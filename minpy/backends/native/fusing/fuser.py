@@ -1,9 +1,9 @@
 """Fusing: steps are grouped into nests, in an order in which all can run.
 
-Items are in a list, in the order in which they will run. Each step joins one of the nests that stand at or behind all
-that it reads, the one where most bytes need not be read, or else begins a nest at the end. So nothing can wait for
-itself, and the way of each step is short: it is only held against the nests that compute, or read, what it reads.
-Then nests whose results are first read by another nest run as a part of that, if they can.
+Items are in a list, in the order in which they will run. Each step joins one of the nests at or behind all that it
+reads, the one that saves most bytes read, or else begins a nest at the end. So there are no cycles, and only few nests
+are tried for each step: those that compute, or read, its operands. Then nests whose results are first read by another
+nest are merged into that, if they can be.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from minpy.backends.native.language import Array, Elementwise, Layout, Part, Red
 
 __all__ = ["scheduled"]
 
-# How many of the nests that read an array a step is held against: the last ones.
+# How many of the nests that read an array a step may join: the last ones.
 READERS = 4
 
 
 def scheduled(routine: Routine) -> list[Schedule]:
-    """Return what each part becomes: nests, products and calls in the order in which they run.
+    """Return the schedule of each part: nests, products and calls in the order in which they run.
 
-    See `passes.optimized` for what is best done before.
+    Best done after `passes.optimized`.
 
     >>> import numpy
     >>> x = Array((4, 1000), numpy.dtype("float32"), name="x")
@@ -38,11 +38,11 @@ def scheduled(routine: Routine) -> list[Schedule]:
     >>> nest.shape, nest.inner, [nest.phases[step.output] for step in steps], list(nest.stored) == [softmax]
     ((4, 1000), frozenset({1}), [0, 1, 1, 1, 2], True)
     """
-    leaving = _leaving(routine)
-    return [_Grouping(part, leaving[number]).schedule() for number, part in enumerate(routine.parts)]
+    live_out = _live_out(routine)
+    return [_Grouping(part, live_out[number]).schedule() for number, part in enumerate(routine.parts)]
 
 
-def _leaving(routine: Routine) -> list[set[Array]]:
+def _live_out(routine: Routine) -> list[set[Array]]:
     """Return which arrays have to be in memory when each part is done: its outputs, and what later parts read."""
     results = []
     later: set[Array] = set()
@@ -56,13 +56,13 @@ def _leaving(routine: Routine) -> list[set[Array]]:
 class _Grouping:
     """The items of a part, and where each array is computed."""
 
-    def __init__(self, part: Part, leaving: set[Array]) -> None:
+    def __init__(self, part: Part, live_out: set[Array]) -> None:
         self.part = part
-        self.leaving = leaving
+        self.live_out = live_out
         self.items: list[Growing | Step | None] = []
-        self.places: dict[Array, int] = {}
+        self.numbers: dict[Array, int] = {}
         self.readers: dict[tuple[Array, Layout], list[int]] = {}
-        for step in _needed(part, leaving):
+        for step in _live_steps(part, live_out):
             if isinstance(step, Elementwise | Reduce):
                 self._group(step)
             else:
@@ -71,7 +71,7 @@ class _Grouping:
 
     def schedule(self) -> Schedule:
         """Return the nests, products, calls and assemblies in the order in which they run."""
-        stored = set(self.leaving)
+        stored = set(self.live_out)
         for item in self.items:
             stored.update(_roots_read(item))
         items: list[Item] = []
@@ -86,15 +86,15 @@ class _Grouping:
                 items.append(nest)
             else:
                 items.append(item)  # type: ignore[arg-type]
-        places, there = placed(items, self.leaving, {array.root for array in self.part.outputs})
+        places, not_run = placed(items, self.live_out, {array.root for array in self.part.outputs})
         for ready in items:
             if isinstance(ready, Nest):
                 ready.stored = {array: places.get(array) for array in ready.stored}
-        return Schedule([ready for ready in items if ready not in there], places)
+        return Schedule([ready for ready in items if ready not in not_run], places)
 
     def _append(self, step: Step) -> None:
         for output in step.outputs:
-            self.places[output] = len(self.items)
+            self.numbers[output] = len(self.items)
         self.items.append(step)
 
     def _group(self, step: Elementwise | Reduce) -> None:
@@ -105,7 +105,7 @@ class _Grouping:
             self.items.append(nest)
             joined = nest.join(step)  # apart from the assertion: `python -O` runs none
             assert joined
-        self.places[step.output] = number
+        self.numbers[step.output] = number
         for operand in self._read(step):
             readers = self.readers.setdefault((operand.root, operand.layout), [])
             if not readers or readers[-1] != number:
@@ -115,13 +115,13 @@ class _Grouping:
         """Merge nests into the first nest that reads them, the last ones first, then into the last nest they read."""
         readers: list[set[int]] = [set() for _ in self.items]
         for number, item in enumerate(self.items):
-            for place in self._places_read(item, number):
+            for place in self._numbers_read(item, number):
                 readers[place].add(number)
         for number in reversed(range(len(self.items))):
             if readers[number]:
                 self._move(number, min(readers[number]), readers)
         for number in range(len(self.items)):
-            places = self._places_read(self.items[number], number)
+            places = self._numbers_read(self.items[number], number)
             if places:
                 self._move(number, max(places), readers)
 
@@ -134,27 +134,27 @@ class _Grouping:
         if merged is None:
             return
         self.items[number], self.items[target] = None, merged
-        for place in self._places_read(nest, number):
+        for place in self._numbers_read(nest, number):
             readers[place].discard(number)
             if place != target:
                 readers[place].add(target)
         readers[target] |= readers[number] - {target}
-        self.places.update(dict.fromkeys(nest.phases, target))
+        self.numbers.update(dict.fromkeys(nest.phases, target))
 
-    def _places_read(self, item: Growing | Step | None, number: int) -> set[int]:
+    def _numbers_read(self, item: Growing | Step | None, number: int) -> set[int]:
         """Return the numbers of the items before whose results an item reads."""
-        return {self.places[root] for root in _roots_read(item) if root in self.places} - {number}
+        return {self.numbers[root] for root in _roots_read(item) if root in self.numbers} - {number}
 
     def _read(self, step: Step) -> Iterable[Array]:
         return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
 
     def _joined(self, step: Elementwise | Reduce) -> int | None:
-        """Let a step join the nest that is best for it, and return its number; None if there is none."""
+        """Let a step join the nest that saves most, and return its number; None if there is none."""
         read = list(self._read(step))
-        first = max((self.places[operand.root] for operand in read if operand.root in self.places), default=0)
+        first = max((self.numbers[operand.root] for operand in read if operand.root in self.numbers), default=0)
         saved: dict[int, int] = {}
         for operand in read:
-            place = self.places.get(operand.root, -1)
+            place = self.numbers.get(operand.root, -1)
             for number in {place, *self.readers.get((operand.root, operand.layout), [])[-READERS:]}:
                 if number >= first:
                     saved[number] = saved.get(number, 0) + operand.nbytes
@@ -165,7 +165,7 @@ class _Grouping:
         return None
 
     def _saves(self, step: Elementwise | Reduce, nest: Growing, saved: int) -> bool:
-        """Tell whether it is worth to join a nest: it computes what is read, or reads as much as a tenth of it."""
+        """Tell whether joining a nest saves enough: it computes an operand, or reads a tenth of what the step reads."""
         if any(operand.root in nest for operand in step.operands):
             return True
         whole = max(step.output.nbytes, *(operand.nbytes for operand in step.operands))
@@ -181,14 +181,14 @@ def _roots_read(item: Growing | Step | None) -> Iterable[Array]:
     )
 
 
-def _needed(part: Part, leaving: set[Array]) -> list[Step]:
-    """Return the steps that are not views, and whose outputs are asked for; calls always are."""
-    needed = set(leaving)
-    kept: list[Step] = []
+def _live_steps(part: Part, live_out: set[Array]) -> list[Step]:
+    """Return the steps that are not views and whose outputs are read, and all calls."""
+    live = set(live_out)
+    steps: list[Step] = []
     for step in reversed(part.steps):
         if isinstance(step, View):
             continue
-        if step.kind == "call" or any(output in needed for output in step.outputs):
-            kept.append(step)
-            needed.update(operand.root for operand in step.operands)
-    return kept[::-1]
+        if step.kind == "call" or any(output in live for output in step.outputs):
+            steps.append(step)
+            live.update(operand.root for operand in step.operands)
+    return steps[::-1]

@@ -30,15 +30,15 @@ def space_of(step: Loops) -> Shape:
 
 
 def _is_trivial_search(step: Reduce) -> bool:
-    """Whether it looks for the largest of one element: all axes stay then, for its own to be an inner one."""
+    """Whether it is an argument search among one element: all axes stay then, so that its own can be an inner one."""
     return step.function.startswith("arg") and not reduced_axes(step, step.operands[0].shape)
 
 
 class Growing:
     """A nest that steps join, one after the other: `shape` is its iteration space.
 
-    `required` are the inner axes, once a step inside reads what is reduced along them; None as long as they are open.
-    `reads` is the memory that is read, by the arrays in whose memory it lies.
+    `required` are the inner axes, once a step inside reads a reduction along them; None until then. `reads` are the
+    layouts that are read, each with the array in whose memory it lies.
     """
 
     def __init__(self, shape: Shape, required: Axes | None = None) -> None:
@@ -50,7 +50,7 @@ class Growing:
         self.reads: dict[tuple[Array, Layout], None] = {}
         self._reductions: dict[Array, Axes] = {}
         self._rows: set[Array] = set()
-        self._dear: set[Array] = set()
+        self._costly: set[Array] = set()
         # Bytes read from arrays that are as large as the space, at each of its points.
         self._width = 0
 
@@ -58,7 +58,7 @@ class Growing:
         return array in self.phases
 
     def join(self, step: Loops) -> bool:
-        """Add a step after all that is there, if it can run here. What it reads is in this nest, or in memory."""
+        """Add a step after all others, if it can run here. What it reads is in this nest, or in memory."""
         fitted = self._fitted(step) if len(self.steps) < MAX_STEPS else None
         if fitted is None:
             return False
@@ -70,8 +70,8 @@ class Growing:
             self._rows.add(output)
         if isinstance(step, Reduce):
             self._reductions[output] = self._axes(step)
-        elif step.function in DEAR_FUNCTIONS or any(operand.root in self._dear for operand in step.operands):
-            self._dear.add(output)
+        elif step.function in DEAR_FUNCTIONS or any(operand.root in self._costly for operand in step.operands):
+            self._costly.add(output)
         for operand in step.operands:
             if operand.root in self.phases or operand.is_number:
                 continue
@@ -84,11 +84,11 @@ class Growing:
 
     @staticmethod
     def joined(first: Growing, second: Growing) -> Growing | None:
-        """Return a nest that does what one nest does, and then what another one does; None if they cannot be one."""
+        """Return a nest with the steps of one nest, and then of another; None if they cannot be one."""
         if len(first.steps) + len(second.steps) > MAX_STEPS:
             return None
         larger, smaller = (first, second) if first.size >= second.size else (second, first)
-        # What the smaller one gives can be values of the larger one's rows, if it has rows.
+        # Results of the smaller one can be values of the larger one's rows, if it has rows.
         required = larger.required if larger.required is not None else smaller.required
         both = Growing(larger.shape, larger.inner or None if larger.size > smaller.size else required)
         return both if all(map(both.join, (*first.steps, *second.steps))) else None
@@ -180,7 +180,7 @@ class Growing:
         return next((axes for axes in candidates if domain == self._row_shape(axes)), None)
 
     def _may_be_inner(self, required: Axes | None) -> bool:
-        """Tell whether rows may be those along some axes, for the reductions that are there, and for the cache."""
+        """Tell whether some axes may be the inner ones, for the reductions so far, and for the cache."""
         if required is None:
             return True
         if (not required and self.steps) or not all(_agree(required, axes) for axes in self._reductions.values()):
@@ -195,16 +195,16 @@ class Growing:
             if root not in self.phases:
                 continue
             if operand is not root:
-                there = aligned_strides(root.shape, contiguous(root.shape), self.shape)
-                if operand.layout.offset or not self._lies_at(operand, there):
+                root_strides = aligned_strides(root.shape, contiguous(root.shape), self.shape)
+                if operand.layout.offset or not self._lies_at(operand, root_strides):
                     return None
             after = root in self._reductions and root not in self._rows
             phase = max(phase, self.phases[root] + after)
         return phase
 
-    def _lies_at(self, view: Array, there: tuple[int, ...]) -> bool:
+    def _lies_at(self, view: Array, root_strides: tuple[int, ...]) -> bool:
         try:
-            return aligned_strides(view.shape, view.layout.strides, self.shape) == there
+            return aligned_strides(view.shape, view.layout.strides, self.shape) == root_strides
         except ValueError:
             return False
 
@@ -219,14 +219,14 @@ class Growing:
         return len(more - self.reads.keys()) + len(self.reads) <= MAX_POINTERS
 
     def _worth_another_run(self, step: Loops, phase: int, inner: Axes) -> bool:
-        """Tell whether rows are read again rather than from memory: not long ones whose values are dear."""
+        """Tell whether another run over the rows pays: not over long rows whose values are expensive."""
         row = math.prod(self.shape[axis] for axis in inner)
         if row * self._width <= CACHED_ROW:
             return True
         if row == self.size:
             # One row is all: two nests can each be done by two threads.
             return False
-        return not any(operand.root in self._dear and self.phases[operand.root] < phase for operand in step.operands)
+        return not any(operand.root in self._costly and self.phases[operand.root] < phase for operand in step.operands)
 
 
 def _agree(inner: Axes, axes: Axes) -> bool:

@@ -1,7 +1,7 @@
-"""What is computed in the memory of another array: pieces of assemblies, and products that are added to something.
+"""Arrays that are computed in the memory of others: pieces of assemblies, and products that are added to something.
 
-An array can be computed in another's memory if it is stored just once, by a nest or a product, and if nobody needs it
-where it would have lain: who reads it from memory finds its elements side by side there, too, or reads the assembly.
+An array can be computed in another's memory if it is stored just once, by a nest or a product, and if all its readers
+can read it there: its elements lie side by side there, too, or only the assembly is read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def placed(
     memory of its own. No place is in the memory of an array that has one itself.
     """
     placing = _Placing(items, lasting, returned)
-    return placing.places, placing.there
+    return placing.places, placing.done_in_place
 
 
 class _Placing:
@@ -37,7 +37,7 @@ class _Placing:
         self.lasting = lasting
         self.returned = returned
         self.places: dict[Array, Place] = {}
-        self.there: set[Assembly] = set()
+        self.done_in_place: set[Assembly] = set()
         self.sums: set[Array] = set()
         self.makers: dict[Array, Item] = {}
         self.readers: dict[Array, list[tuple[int, Item, Array]]] = {}
@@ -80,7 +80,7 @@ class _Placing:
                     return
                 places[array] = Place(outer.root, inside)
         self.places.update(places)
-        self.there.add(assembly)
+        self.done_in_place.add(assembly)
 
     def _layout_for(self, operand: Array, layout: Layout) -> Layout | None:
         """Return where the root of a piece would lie; None, if it cannot be computed there."""

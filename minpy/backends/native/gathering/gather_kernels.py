@@ -50,8 +50,8 @@ def gather_kernel(data: Array, positions: Array, result: Array) -> Kernel:
                 w.offset("%p2", kind, w.put(f"mul i64 {outer}, {count * after}")),
             )
         )
-        alone = w.hint(parallel=True) if after == 1 else ""
-        with w.loop("%begin", "%end", hint=alone) as number:
+        loop_hint = w.hint(parallel=True) if after == 1 else ""
+        with w.loop("%begin", "%end", hint=loop_hint) as number:
             w.marked = after == 1
             position = w.put(f"load i64, ptr {w.offset('%p1', 'i64', number)}{w.mark()}")
             w.marked = False
@@ -59,14 +59,14 @@ def gather_kernel(data: Array, positions: Array, result: Array) -> Kernel:
                 source = w.offset(source, kind, w.put(f"mul i64 {position}, {after}"))
                 target = w.offset(target, kind, w.put(f"mul i64 {number}, {after}"))
                 with w.loop(0, after, hint=w.hint(parallel=True)) as inner, w.independent():
-                    _move(w, w.offset(source, kind, inner), w.offset(target, kind, inner), kind)
+                    _copy_element(w, w.offset(source, kind, inner), w.offset(target, kind, inner), kind)
             else:
                 with w.independent():
-                    _move(w, w.offset(source, kind, position), w.offset(target, kind, number), kind)
+                    _copy_element(w, w.offset(source, kind, position), w.offset(target, kind, number), kind)
     return _kernel(w, [data, positions, result], "gather", splits=max(count, 1), scratch=0, flops=0)
 
 
-def _move(w: Writer, source: str, target: str, kind: str) -> None:
+def _copy_element(w: Writer, source: str, target: str, kind: str) -> None:
     w.do(f"store {kind} {w.put(f'load {kind}, ptr {source}{w.mark()}')}, ptr {target}{w.mark()}")
 
 
@@ -87,24 +87,24 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
         is_last = w.put(f"icmp eq i64 %end, {blocks}")
         end = w.put(f"select i1 {is_last}, i64 {width}, i64 {w.put(f'mul i64 %end, {_COLUMNS}')}")
     result_pointer = "%p2" if base is None else "%p3"
-    sums, kept = ("%scratch", numpy.dtype("float64")) if is_wide else (result_pointer, dtype)
-    _begin(w, "" if base is None else "%p2", sums, dtype, kept, (0, length * width) if blocks == 1 else None)
+    sums, sum_dtype = ("%scratch", numpy.dtype("float64")) if is_wide else (result_pointer, dtype)
+    _initialize(w, "" if base is None else "%p2", sums, dtype, sum_dtype, (0, length * width) if blocks == 1 else None)
     if blocks > 1:
         with w.loop(0, length) as row:
-            _begin(w, "" if base is None else "%p2", sums, dtype, kept, (begin, end), width, row)
+            _initialize(w, "" if base is None else "%p2", sums, dtype, sum_dtype, (begin, end), width, row)
     with w.loop(0, count) as number:
         position = w.put(f"load i64, ptr {w.offset('%p1', 'i64', number)}")
         source = w.offset("%p0", memory_type(dtype), w.put(f"mul i64 {number}, {width}"))
-        target = w.offset(sums, memory_type(kept), w.put(f"mul i64 {position}, {width}"))
+        target = w.offset(sums, memory_type(sum_dtype), w.put(f"mul i64 {position}, {width}"))
         with w.loop(begin, end, hint=w.hint(parallel=True)) as column, w.independent():
-            value = _loaded(w, w.offset(source, memory_type(dtype), column), dtype, kept)
-            place = w.offset(target, memory_type(kept), column)
+            value = _load(w, w.offset(source, memory_type(dtype), column), dtype, sum_dtype)
+            place = w.offset(target, memory_type(sum_dtype), column)
             if adds:
-                value = _added(w, _loaded(w, place, kept, kept), value, kept)
-            w.do(f"store {memory_type(kept)} {value}, ptr {place}{w.mark()}")
+                value = _added(w, _load(w, place, sum_dtype, sum_dtype), value, sum_dtype)
+            w.do(f"store {memory_type(sum_dtype)} {value}, ptr {place}{w.mark()}")
     if is_wide:
         with w.loop(0, length * width, hint=w.hint(parallel=True)) as number, w.independent():
-            value = _loaded(w, w.offset(sums, "double", number), kept, kept)
+            value = _load(w, w.offset(sums, "double", number), sum_dtype, sum_dtype)
             rounded = w.put(f"fptrunc double {value} to float")
             w.do(f"store float {rounded}, ptr {w.offset(result_pointer, 'float', number)}{w.mark()}")
     arrays = [data, positions, *([] if base is None else [base]), result]
@@ -113,12 +113,12 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
     return _kernel(w, arrays, "scatter", splits=blocks, scratch=scratch, flops=flops)
 
 
-def _begin(
+def _initialize(
     w: Writer,
     base: str,
     sums: str,
     dtype: numpy.dtype,
-    kept: numpy.dtype,
+    sum_dtype: numpy.dtype,
     reach: tuple[int | str, int | str] | None,
     width: int = 0,
     row: str = "",
@@ -129,16 +129,16 @@ def _begin(
     if row:
         start = w.put(f"mul i64 {row}, {width}")
         base = base and w.offset(base, memory_type(dtype), start)
-        sums = w.offset(sums, memory_type(kept), start)
+        sums = w.offset(sums, memory_type(sum_dtype), start)
     with w.loop(*reach, hint=w.hint(parallel=True)) as number, w.independent():
-        zero = literal(0, kept) if kept.kind == "f" else "0"
-        value = _loaded(w, w.offset(base, memory_type(dtype), number), dtype, kept) if base else zero
-        w.do(f"store {memory_type(kept)} {value}, ptr {w.offset(sums, memory_type(kept), number)}{w.mark()}")
+        zero = literal(0, sum_dtype) if sum_dtype.kind == "f" else "0"
+        value = _load(w, w.offset(base, memory_type(dtype), number), dtype, sum_dtype) if base else zero
+        w.do(f"store {memory_type(sum_dtype)} {value}, ptr {w.offset(sums, memory_type(sum_dtype), number)}{w.mark()}")
 
 
-def _loaded(w: Writer, pointer: str, dtype: numpy.dtype, kept: numpy.dtype) -> str:
+def _load(w: Writer, pointer: str, dtype: numpy.dtype, sum_dtype: numpy.dtype) -> str:
     value = w.put(f"load {memory_type(dtype)}, ptr {pointer}{w.mark()}")
-    return value if dtype == kept else w.put(f"fpext float {value} to double")
+    return value if dtype == sum_dtype else w.put(f"fpext float {value} to double")
 
 
 def _added(w: Writer, first: str, second: str, dtype: numpy.dtype) -> str:

@@ -33,7 +33,7 @@ def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]
 
 
 def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str, str]:
-    """Write the sum of some sums, and, if they have errors, its error."""
+    """Write the total of partial sums, and, if they have errors, its error."""
     total, error = totals[0], errors[0] if errors else ""
     for number in range(1, len(totals)):
         if not errors:
@@ -46,7 +46,7 @@ def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str,
 
 
 def rounded(w: Writer, dtype: numpy.dtype, total: str, error: str) -> str:
-    """Write what a sum is as a number of a dtype: of float64 there is an error, which is NaN where it is infinite."""
+    """Write a sum rounded to a dtype: of float64 there is an error, which is NaN where the sum is infinite."""
     if not error:
         return w.put(f"fptrunc double {total} to {memory_type(dtype)}")
     nan = w.put(f"fcmp uno double {error}, 0.0")
@@ -87,7 +87,7 @@ class Lanes:
 
     # -- vectors of lanes --------------------------------------------------------------------------------------------
 
-    def _pieces(self) -> range:
+    def _vector_starts(self) -> range:
         return range(0, self.count, self.piece)
 
     def _load(self, place: str, start: int, kind: str) -> str:
@@ -99,7 +99,7 @@ class Lanes:
         self.writer.do(f"store <{self.piece} x {kind}> {value}, ptr {pointer}")
 
     def _fill(self, place: str, value: str, kind: str) -> None:
-        for start in self._pieces():
+        for start in self._vector_starts():
             self._store(f"splat ({kind} {value})", place, start, kind)
 
     @property
@@ -108,11 +108,11 @@ class Lanes:
         return {"true": "1", "false": "0"}.get(result, result)
 
     def begin(self) -> None:
-        """Begin anew."""
+        """Reset the partial results."""
         self._fill(self.values, self._identity, self.kind)
         if self.indexed:
             # In order, each lane begins with its first element, whatever that is.
-            for start in self._pieces():
+            for start in self._vector_starts():
                 first = [self.stride * lane for lane in range(start, start + self.piece)]
                 if not self.ordered:
                     first = [2 ** (int(self.index[1:]) - 1) - 1] * self.piece
@@ -121,8 +121,8 @@ class Lanes:
         for place in filter(None, (self.totals, self.errors)):
             self._fill(place, "0.0", "double")
 
-    def take(self, lane: str, value: str, position: str | None, condition: str | None) -> None:
-        """Take in a value, in the loop over the lanes, where a condition holds, if there is one."""
+    def accumulate(self, lane: str, value: str, position: str | None, condition: str | None) -> None:
+        """Accumulate a value, in the loop over the lanes, where a condition holds, if there is one."""
         w = self.writer
         place = w.offset(self.values, self.kind, lane)
         if condition is not None and not self.indexed:
@@ -162,7 +162,7 @@ class Lanes:
         if not self.blocked:
             return
         w, double = self.writer, f"<{self.piece} x double>"
-        for start in self._pieces():
+        for start in self._vector_starts():
             value = self._load(self.values, start, self.kind)
             total = self._load(self.totals, start, "double")
             if self.kind == "double":
@@ -178,10 +178,10 @@ class Lanes:
     # -- what comes out ----------------------------------------------------------------------------------------------
 
     def _all(self, place: str, kind: str) -> list[str]:
-        return [self._load(place, start, kind) for start in self._pieces()]
+        return [self._load(place, start, kind) for start in self._vector_starts()]
 
     def _tree(self, values: list[str], function: str, dtype: numpy.dtype, kind: str) -> str:
-        """Combine vectors pairwise, then what is in one."""
+        """Combine vectors pairwise, then the lanes of the last one."""
         vector = f"<{self.piece} x {kind}>"
         while len(values) > 1:
             pairs = [
@@ -193,32 +193,32 @@ class Lanes:
 
     @property
     def dtypes(self) -> list[numpy.dtype]:
-        """Of what is known of some elements before the result is: see `together`."""
+        """The dtypes of partial results: see `combined_partials`."""
         if self.indexed:
             return [self.dtype, numpy.dtype("int32" if self.index == "i32" else "int64")]
         if not self.blocked:
             return [self.dtype]
         return [numpy.dtype("float64")] * (2 if self.errors else 1)
 
-    def one(self) -> str:
+    def combined_result(self) -> str:
         """Write the result of all lanes together, and return it as a value."""
-        return self.result(self.together())
+        return self.result(self.combined_partials())
 
-    def each(self, lane: str) -> str:
+    def lane_result(self, lane: str) -> str:
         """Write the result of one lane, in the loop over them, and return it as a value."""
-        return self.result(self.alone(lane))
+        return self.result(self.lane_partials(lane))
 
-    def together(self) -> list[str]:
-        """Write what is known of all lanes: a total and its error, the best element and its index, or one value."""
+    def combined_partials(self) -> list[str]:
+        """Write the partial result of all lanes: a total and its error, the best element and its index, or a value."""
         if self.indexed:
-            return self._first()
+            return self._best()
         if not self.blocked:
             return [self._tree(self._all(self.values, self.kind), self.function, self.dtype, self.kind)]
         places = [self.totals, self.errors] if self.errors else [self.totals]
         return [self._tree(self._all(place, "double"), "sum", numpy.dtype("float64"), "double") for place in places]
 
-    def alone(self, lane: str) -> list[str]:
-        """Write what is known of one lane, in the loop over them."""
+    def lane_partials(self, lane: str) -> list[str]:
+        """Write the partial result of one lane, in the loop over them."""
         w = self.writer
         places = [self.totals, self.errors] if self.errors else [self.totals]
         if not self.blocked:
@@ -230,7 +230,7 @@ class Lanes:
         ]
 
     def joined(self, pieces: Sequence[Sequence[str]]) -> list[str]:
-        """Write what is known of all elements, from what is known of some, which come first, of others, and so on."""
+        """Write the partial result of all elements, from those of pieces in order."""
         w = self.writer
         if self.blocked:
             total, error = added(
@@ -250,7 +250,7 @@ class Lanes:
         return [best, *position]
 
     def result(self, partials: Sequence[str]) -> str:
-        """Write the result, from what is known of all elements, and return it as a value."""
+        """Write the result, from the partial result of all elements, and return it as a value."""
         w = self.writer
         if self.indexed:
             return w.put(f"sext {self.index} {partials[1]} to i64") if self.index != "i64" else partials[1]
@@ -258,7 +258,7 @@ class Lanes:
             return rounded(w, self.dtype, partials[0], partials[1] if self.errors else "")
         return w.put(f"trunc i8 {partials[0]} to i1") if self.dtype.kind == "b" else partials[0]
 
-    def _first(self) -> list[str]:
+    def _best(self) -> list[str]:
         """Write the best element of all lanes, and the smallest index of those as good."""
         w, kind, vector = self.writer, self.index, f"<{self.piece} x {self.kind}>"
         values = self._all(self.values, self.kind)

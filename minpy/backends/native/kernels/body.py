@@ -1,4 +1,4 @@
-"""What a kernel computes for some of its outer points: phase after phase, in vectors along a lane."""
+"""What a kernel computes for some of its outer points: phase by phase, in vectors along a lane."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Body"]
 class Body:
     """Writes the phases of a nest.
 
-    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for what pieces leave.
+    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for pieces' partial results.
     `is_cut`: whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
     """
 
@@ -53,33 +53,33 @@ class Body:
         # Of the outer point: values by name or, in a tile, where they are on the stack.
         self.rows: dict[Array, str] = {}
         self.finished: set[Array] = set()
-        self.kept = self._keep()
+        self.spilled = self._spill_memory()
         self.columns = Columns(
             self.w, self.cursor, self.nest, geometry, self.reserve, self.strips, self.tile, self.partials
         )
         self.row_pieces: RowPieces | None = None
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
-        self.leaves = False
-        # Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
+        self.leaves_partials = False
+        # Of a loop that is cut: `write_piece` writes each, and `finish` makes results of their partial results.
         self.pieces = self._pieces() if self.is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
 
-    def _keep(self) -> dict[Array, Access]:
-        """Lay out the rows of scratch memory for values that later phases read."""
+    def _spill_memory(self) -> dict[Array, Access]:
+        """Return scratch memory for the values that later phases read back."""
         geometry = self.geometry
         dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
         result = {}
         for phase in self.phases:
-            for array in phase.keeps:
-                strides, step = {}, 1
+            for array in phase.spills:
+                strides, size = {}, 1
                 for dim in reversed(dims):
                     assert dim is not None
-                    strides[dim.axis] = step
-                    step *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
+                    strides[dim.axis] = size
+                    size *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
                 result[array] = Access(array.dtype, strides)
                 # There is room for the lanes of the last vectors that have no elements.
-                start = self.reserve(step + self.strips.piece * 4, array.dtype)
+                start = self.reserve(size + self.strips.piece * 4, array.dtype)
                 self.cursor.start(result[array], start, local=geometry.across)
         return result
 
@@ -109,17 +109,17 @@ class Body:
         return pieces
 
     def write_piece(self, number: str) -> None:
-        """Write one piece, inside the loop over them, of those outer points for which `write` would write all."""
+        """Write one piece, inside the loop over them, of the outer points of `write`."""
         assert self.pieces is not None
         self.bounds = self.columns.bounds = {self.pieces.loop: self.pieces.bounds(self.w, number)}
         self.is_last = self.w.put(f"icmp eq i64 {number}, {self.pieces.count - 1}")
-        self.leaves = self.row_pieces is not None
+        self.leaves_partials = self.row_pieces is not None
         self.write()
         self.bounds = self.columns.bounds = {}
-        self.is_last, self.leaves = None, False
+        self.is_last, self.leaves_partials = None, False
 
     def finish(self) -> None:
-        """Write what makes results of what all pieces have left."""
+        """Write the results, from the partial results of all pieces."""
         self.columns.join(self.tile)
         if self.row_pieces is None:
             return
@@ -154,7 +154,7 @@ class Body:
             self._row_steps()
             for phase in self.phases:
                 self._phase(phase)
-                if not self.leaves:
+                if not self.leaves_partials:
                     self._row_steps()
             return
         dim = scope[level]
@@ -170,7 +170,7 @@ class Body:
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def _extent(self, phase: Phase) -> tuple[list[Dim], int, int, int]:
-        """Return the loops around that along the lane, the length of its strips, how many there are, and what rests."""
+        """Return the loops around that along the lane, the length of its strips, their number, and what remains."""
         if self.geometry.across:
             return self.geometry.inner, self.tile, 1, 0
         available = self.geometry.lane.length if self.geometry.lane is not None else 1
@@ -181,7 +181,7 @@ class Body:
         """Write one run of the inner loops."""
         geometry = self.geometry
         lane = geometry.lane
-        outer_dims, length, full, rest = self._extent(phase)
+        outer_dims, length, full, remainder = self._extent(phase)
         if self.row_pieces is not None:
             lanes = self.row_pieces.lanes
         else:
@@ -199,11 +199,11 @@ class Body:
                 self._point(phase, lanes, place)
 
         def strips(start: int | str, end: int | str) -> None:
-            around = self.w.loop(start, end, length, runs=True)
-            with around as first, self.cursor.inside(lane, first, self._lane):
+            loop = self.w.loop(start, end, length, runs=True)
+            with loop as first, self.cursor.inside(lane, first, self._lane):
                 strip(length)
 
-        def whole() -> None:
+        def write_lane() -> None:
             if blocks is not None and blocks[0] is None:
                 step = BLOCK * length
                 begin, end = self._range(geometry.inner[-1], full * length)
@@ -215,24 +215,24 @@ class Body:
             elif full:
                 strip(length)
             place = full * length
-            with self.w.when(self.is_last if rest and lane in self.bounds else None):
-                for count in self.strips.parts(rest, bool(phase.columns)):
+            with self.w.when(self.is_last if remainder and lane in self.bounds else None):
+                for count in self.strips.parts(remainder, bool(phase.columns)):
                     with self.cursor.inside(lane, str(place), self._lane):
                         strip(count)
                     place += count
 
-        self._loops(outer_dims, whole, blocks, flush)
+        self._loops(outer_dims, write_lane, blocks, flush)
         if blocks is not None:
             flush()
         if self.row_pieces is not None:
-            self.row_pieces.leave()
+            self.row_pieces.store_partials()
         elif not geometry.across:
             for lanes_of_step in lanes:
-                self.rows[lanes_of_step.step.output] = lanes_of_step.one()
+                self.rows[lanes_of_step.step.output] = lanes_of_step.combined_result()
         elif lanes:
             with self.strips.strip(lane, self.tile) as place:
                 for lanes_of_step in lanes:
-                    self._set_row(lanes_of_step.step.output, lanes_of_step.each(place.number), place)
+                    self._set_row(lanes_of_step.step.output, lanes_of_step.lane_result(place.number), place)
 
     def _end(self, start: str, step: int, last: int | str, length: int) -> str:
         """Write where a part of a loop, or of a piece of it, ends; pieces begin at multiples of `step`."""
@@ -278,20 +278,20 @@ class Body:
         if not dims:
             body()
             return
-        first, rest = dims[0], dims[1:]
+        first, inner_dims = dims[0], dims[1:]
         every = blocks[1] if blocks is not None and blocks[0] is first else 0
-        deeper = [*rest, *self._lane]
+        deeper = [*inner_dims, *self._lane]
         if every > 1:
             # Two loops, so that nothing is asked in the inner one.
             begin, stop = self._range(first)
             with self.w.loop(begin, stop, every, runs=True) as start:
                 end = self._end(start, every, stop, first.length)
                 with self.w.loop(start, end, runs=True) as variable, self.cursor.inside(first, variable, deeper):
-                    self._loops(rest, body, blocks, flush)
+                    self._loops(inner_dims, body, blocks, flush)
                 flush()
             return
         with self.w.loop(*self._range(first), runs=True) as variable, self.cursor.inside(first, variable, deeper):
-            self._loops(rest, body, blocks, flush)
+            self._loops(inner_dims, body, blocks, flush)
             if every:
                 flush()
 
@@ -308,10 +308,10 @@ class Body:
         """Write what a phase does at a point: it reads before it writes."""
         geometry, cursor = self.geometry, self.cursor
         written = {array: geometry.stores[array] for array in phase.stores}
-        there = {array: geometry.stores[array] for array, kept in phase.loads.items() if not kept}
-        cursor.read_if(lane.filled, [*(geometry.reads[array] for array in phase.reads), *there.values()])
-        there.update((array, self.kept[array]) for array, kept in phase.loads.items() if kept)
-        values = {array: cursor.read(access) for array, access in there.items()}
+        accesses = {array: geometry.stores[array] for array, is_spilled in phase.loads.items() if not is_spilled}
+        cursor.read_if(lane.filled, [*(geometry.reads[array] for array in phase.reads), *accesses.values()])
+        accesses.update((array, self.spilled[array]) for array, is_spilled in phase.loads.items() if is_spilled)
+        values = {array: cursor.read(access) for array, access in accesses.items()}
         for step in phase.steps:
             values[step.output] = self._computed(step, values, lane)
         for lanes_of_step in lanes:
@@ -320,28 +320,28 @@ class Body:
                 position = cursor.at(geometry.indices[lanes_of_step.step.output])
                 if lanes_of_step.index != "i64":
                     position = self.w.put(f"trunc i64 {position} to {lanes_of_step.index}")
-            lanes_of_step.take(
+            lanes_of_step.accumulate(
                 lane.number, self._operand(lanes_of_step.step.operands[0], values, lane), position, lane.filled
             )
-        taken = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
-        for array in phase.keeps:
-            self.w.store(values[array], cursor.at(self.kept[array]), array.dtype)
-        if not (taken or written):
+        column_values = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
+        for array in phase.spills:
+            self.w.store(values[array], cursor.at(self.spilled[array]), array.dtype)
+        if not (column_values or written):
             return
         with self.w.when(lane.filled):
-            for reduction, value in taken.items():
-                self.columns.take(reduction, value)
+            for reduction, value in column_values.items():
+                self.columns.accumulate(reduction, value)
             for array, access in written.items():
                 self.w.store(values[array], cursor.at(access), array.dtype)
 
     def _computed(self, step: Elementwise | Reduce, values: dict[Array, str], lane: Lane) -> str:
         operands = [self._operand(operand, values, lane) for operand in step.operands]
         if isinstance(step, Reduce):
-            return self._alone(step, operands[0])
+            return self._of_one_element(step, operands[0])
         return element_functions.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
 
-    def _alone(self, step: Reduce, value: str) -> str:
-        """Write what a reduction gives of one element."""
+    def _of_one_element(self, step: Reduce, value: str) -> str:
+        """Write the result of a reduction of one element."""
         if step.function.startswith("arg"):
             return "0"
         if not is_summed(step.function, step.output.dtype):
@@ -381,25 +381,25 @@ class Body:
         self.cursor.remember(array, value)
 
     def _row_steps(self) -> None:
-        """Write the steps of the outer point that can be done by now and have not been."""
-        known = set(self.rows)
+        """Write the steps of the outer point that are ready and not yet written."""
+        available = set(self.rows)
         batch: list[Elementwise | Reduce] = []
         for step in self.nest.steps:
             array = step.output
             if array in self.finished:
                 continue
             if array in self.geometry.rows:
-                ready = array in known
+                ready = array in available
             else:
                 of_rows = self.nest.levels[array] is Level.ROW
                 if isinstance(step, Reduce):
                     of_rows = is_of_rows(self.nest, step)
                 ready = of_rows and all(
-                    operand.root in known for operand in step.operands if operand.root in self.nest.levels
+                    operand.root in available for operand in step.operands if operand.root in self.nest.levels
                 )
             if ready:
                 self.finished.add(array)
-                known.add(array)
+                available.add(array)
                 batch.append(step)
         if batch and not self.geometry.across:
             self._row_batch(batch, Lane("0"))
@@ -411,25 +411,25 @@ class Body:
         geometry = self.geometry
         reads = [operand for step in batch if step.output not in geometry.rows for operand in step.operands]
         self.cursor.read_if(lane.filled, [geometry.reads[access] for access in reads if access in geometry.reads])
-        taken: dict[Reduce, str] = {}
+        column_values: dict[Reduce, str] = {}
         stored: dict[Array, str] = {}
         for step in batch:
             array = step.output
             if isinstance(step, Elementwise):
                 self._set_row(array, self._computed(step, {}, lane), lane)
             elif array not in geometry.rows:
-                taken[step] = self._operand(step.operands[0], {}, lane)
+                column_values[step] = self._operand(step.operands[0], {}, lane)
                 continue
             elif array in geometry.columns:
-                taken[step] = self._row(array, lane)
+                column_values[step] = self._row(array, lane)
                 continue
             if array in geometry.stores:
                 stored[array] = self._row(array, lane)
-        if self.leaves or not (taken or stored):  # of pieces, who puts them together stores
+        if self.leaves_partials or not (column_values or stored):  # of pieces, who puts them together stores
             return
         with self.w.when(lane.filled):
-            for reduction, value in taken.items():
-                self.columns.take(reduction, value)
+            for reduction, value in column_values.items():
+                self.columns.accumulate(reduction, value)
             for array, value in stored.items():
                 self.w.store(value, self.cursor.at(geometry.stores[array]), array.dtype)
 

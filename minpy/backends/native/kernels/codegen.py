@@ -49,10 +49,10 @@ def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) 
     >>> [pointer.written for pointer in kernel.pointers], kernel.flops, kernel.bytes_moved
     ([False, True], 6, 48)
     """
-    return _Printer(nest, places).kernel()
+    return _KernelWriter(nest, places).kernel()
 
 
-class _Printer:
+class _KernelWriter:
     def __init__(self, nest: Nest, places: Mapping[Array, Place]) -> None:
         self.nest = nest = normalised(nest)
         self.geometry: Geometry = geometry_of(nest, places)
@@ -67,20 +67,20 @@ class _Printer:
 
     def kernel(self) -> Kernel:
         geometry = self.geometry
-        self._point()
+        self._number_pointers()
         strips = Strips(self.w, self.cursor, self.nest.steps)
-        flops, moved = self._estimates()
+        flops, nbytes = self._estimates()
         points = math.prod(self.nest.shape)
         self.is_large = points >= _WORTH_SPLITTING
         partials = Partials(self.w, self.cursor, f"%p{len(self.pointers)}")
-        is_cut = points >= _WORTH_CUTTING and not geometry.free and is_long(seconds(flops, moved))
+        is_cut = points >= _WORTH_CUTTING and not geometry.free and is_long(seconds(flops, nbytes))
         self.body = Body(self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve, partials, is_cut)
         splits = self._write()
         memory = None
         if self.body.pieces is not None:
             memory = Array((partials.nbytes,), numpy.dtype("uint8"), name="partial results")
             self.pointers.append(Pointer(memory, 0, True))
-        parameters = [f"ptr {'noalias ' if self._is_alone(k) else ''}%p{k}" for k in range(len(self.pointers))]
+        parameters = [f"ptr {'noalias ' if self._is_noalias(k) else ''}%p{k}" for k in range(len(self.pointers))]
         body = self.w.function(", ".join([*parameters, "ptr noalias %scratch", "i64 %begin", "i64 %end"]))
         return Kernel(
             body,
@@ -93,12 +93,12 @@ class _Printer:
             memory,
             self.scratch,
             flops,
-            moved,
+            nbytes,
             self._name(),
         )
 
-    def _point(self) -> None:
-        """Number the pointers, and say which may be to the same memory."""
+    def _number_pointers(self) -> None:
+        """Number the pointers, and note which may be to the same memory."""
         numbers: dict[tuple[Array, int], int] = {}
         for access in (*self.geometry.reads.values(), *self.geometry.stores.values()):
             assert access.root is not None
@@ -135,15 +135,15 @@ class _Printer:
             if access.offset or root.is_constant or (root in result and result[root][1] != access.strides):
                 refused.add(root)
             result[root] = (max(phase, result.get(root, (0, None))[0]), access.strides)
-        return {root: how for root, how in result.items() if root not in refused}
+        return {root: strides for root, strides in result.items() if root not in refused}
 
-    def _is_alone(self, number: int) -> bool:
-        """Tell whether nothing else is read or written where a pointer is to."""
+    def _is_noalias(self, number: int) -> bool:
+        """Tell whether no other pointer of the kernel is to memory that is written, or to which it writes."""
         array = self.pointers[number].array
-        same = [pointer for pointer in self.pointers if pointer.array is array]
+        pointers = [pointer for pointer in self.pointers if pointer.array is array]
         if any(number in pair for pair in self.in_place):
             return False
-        return len(same) == 1 or not any(pointer.written for pointer in same)
+        return len(pointers) == 1 or not any(pointer.written for pointer in pointers)
 
     def _reserve(self, count: int, dtype: numpy.dtype) -> str:
         """Return a pointer to scratch memory."""
@@ -161,15 +161,15 @@ class _Printer:
         for step in self.nest.steps:
             if self.nest.levels[step.output] is Level.ROW and isinstance(step, Elementwise):
                 flops += points // max(1, inner) * _flops(step)
-        moved = 0
+        nbytes = 0
         for access in (*dict.fromkeys(self.geometry.reads.values()), *self.geometry.stores.values()):
             reached = [length for axis, length in enumerate(self.nest.shape) if access.strides[axis]]
-            moved += math.prod(reached) * access.dtype.itemsize
-        return flops, moved
+            nbytes += math.prod(reached) * access.dtype.itemsize
+        return flops, nbytes
 
     def _name(self) -> str:
         kinds = dict.fromkeys(
-            step.function for step in self.nest.steps if isinstance(step, Reduce) or step.function not in _UNSPOKEN
+            step.function for step in self.nest.steps if isinstance(step, Reduce) or step.function not in _UNNAMED
         )
         return "_".join([*kinds][:4]) or "copy"
 
@@ -198,18 +198,18 @@ class _Printer:
 
     def _deeper(self, dims: Sequence[Dim]) -> list[Dim]:
         geometry = self.geometry
-        every = [*geometry.free, *([geometry.lane] if geometry.across and geometry.lane else []), *geometry.scope]
-        return [dim for dim in (*every, *geometry.inner) if dim not in dims]
+        dims_inside = [*geometry.free, *([geometry.lane] if geometry.across and geometry.lane else []), *geometry.scope]
+        return [dim for dim in (*dims_inside, *geometry.inner) if dim not in dims]
 
     def _loops(self, dims: Sequence[Dim], deeper: Sequence[Dim], body: Callable[[], None], split: bool = False) -> None:
         """Write loops around a body; the outermost over the function's range, if that is split."""
         if not dims:
             body()
             return
-        first, rest = dims[0], dims[1:]
+        first, inner_dims = dims[0], dims[1:]
         bounds: tuple[int | str, int | str] = ("%begin", "%end") if split else (0, first.length)
-        with self.w.loop(*bounds) as variable, self.cursor.inside(first, variable, [*rest, *deeper]):
-            self._loops(rest, deeper, body)
+        with self.w.loop(*bounds) as variable, self.cursor.inside(first, variable, [*inner_dims, *deeper]):
+            self._loops(inner_dims, deeper, body)
 
     def _flat(self, lane: Dim) -> int:
         """Write a single loop, over units of a range."""
@@ -222,7 +222,7 @@ class _Printer:
         return units
 
     def _pieces(self, pieces: Pieces) -> int:
-        """Write a loop over pieces and, for who comes last, what makes results of what they leave."""
+        """Write a loop over pieces and, for the thread that comes last, the results of their partial results."""
         deeper = self._deeper(())
         last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(pieces.count)))
         with self.w.loop("%begin", last) as number, self.cursor.inside(pieces.dim, number, deeper):
@@ -252,19 +252,19 @@ class _Printer:
         lane = self.geometry.lane
         assert lane is not None
         length = self.body.tile
-        full, rest = divmod(lane.length, length)
-        total = full + bool(rest)
+        full, tail = divmod(lane.length, length)
+        total = full + bool(tail)
         end: int | str = full * length
         if split:
-            last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(full))) if rest else "%end"
+            last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(full))) if tail else "%end"
             start: int | str = self.w.put(f"mul nuw nsw i64 %begin, {length}")
             end = self.w.put(f"mul nuw nsw i64 {last}, {length}")
         else:
             start = 0
         with self.w.loop(start, end, length) as variable, self._tile_at(variable):
             self.body.write()
-        if rest:
-            self.body.tile = rest
+        if tail:
+            self.body.tile = tail
             if split:
                 inside = self.w.put(f"icmp eq i64 %end, {total}")
                 with self.w.when(inside), self._tile_at(str(full * length)):
@@ -286,4 +286,4 @@ def _flops(step: Elementwise | Reduce) -> int:
     return element_functions.flops(step.function, step.operands[-1].dtype) if isinstance(step, Elementwise) else 1
 
 
-_UNSPOKEN = frozenset({"copy", "cast", "where"})
+_UNNAMED = frozenset({"copy", "cast", "where"})

@@ -27,17 +27,17 @@ from minpy.backends.native.language import Array, Reduce
 __all__ = ["Columns"]
 
 _DOUBLE = numpy.dtype("float64")
-# What one piece leaves of an element takes about as long as so many points of the nest, to clear, write and read.
+# A piece's partial result of an element costs about as much as so many points of the nest, to clear, write and read.
 _COST = 4
 
 
 class _Column:
-    """One of them.
+    """A reduction along outer axes, summed up in memory.
 
     Attributes
     ----------
     result, access : Access
-        Its result, and where it is summed up: there, if no piece has a place of its own.
+        Its result, and where it is summed up: the same memory, unless pieces have memory of their own.
     totals, errors : Access or None
         Sums of the blocks, and their errors.
     level, every : int
@@ -74,10 +74,10 @@ class _Column:
 
 @dataclass(eq=False)
 class Columns:
-    """All of a nest.
+    """The column reductions of a nest.
 
     `reserve`: (number of elements, dtype) -> pointer to scratch memory. `tile`: the largest length of tiles.
-    `partials`: memory for what pieces leave.
+    `partials`: memory for partial results of pieces.
     """
 
     writer: Writer
@@ -98,8 +98,8 @@ class Columns:
         for array, axes in geometry.columns.items():
             step = array.step
             assert isinstance(step, Reduce)
-            of_rows = array in geometry.rows or is_of_rows(self.nest, step)
-            inside = [] if of_rows else geometry.inner
+            is_row_value = array in geometry.rows or is_of_rows(self.nest, step)
+            inside = [] if is_row_value else geometry.inner
             self.columns[array] = _Column(step, axes, geometry.stores[array], inside, geometry.scope)
 
     def cut(self, points: int) -> Pieces | None:
@@ -108,11 +108,11 @@ class Columns:
         along = [column for column in self.columns.values() if first.axis in column.axes]
         unit = max((column.every for column in along if column.level == 0), default=1)
         lanes = self.tile if self.geometry.across else 1
-        kept = sum(lanes * math.prod(dim.length for dim in self._kept(column)) for column in along)
-        return cut(first, first.length, unit, points // (_COST * max(kept, 1)))
+        elements = sum(lanes * math.prod(dim.length for dim in self._result_dims(column)) for column in along)
+        return cut(first, first.length, unit, points // (_COST * max(elements, 1)))
 
     def lay_out(self, pieces: Pieces | None) -> None:
-        """Give memory to what is summed up apart from results.
+        """Allocate memory for partial results.
 
         `pieces`: those of the outermost loop of the scope, if it is cut.
         """
@@ -120,22 +120,22 @@ class Columns:
         for column in self.columns.values():
             column.is_cut = pieces is not None and pieces.loop.axis in column.axes
             if column.is_cut:
-                column.access = self._laid_out(column, column.dtype, not column.is_blocked)
+                column.access = self._allocated(column, column.dtype, not column.is_blocked)
             if column.is_blocked:
-                column.totals = self._laid_out(column, _DOUBLE, column.is_cut)
+                column.totals = self._allocated(column, _DOUBLE, column.is_cut)
                 if column.dtype == _DOUBLE:
-                    column.errors = self._laid_out(column, _DOUBLE, column.is_cut)
+                    column.errors = self._allocated(column, _DOUBLE, column.is_cut)
 
-    def _kept(self, column: _Column, level: int = 0) -> list[Dim]:
+    def _result_dims(self, column: _Column, level: int = 0) -> list[Dim]:
         """Return the loops of the scope, from a level on, and the inner ones, along which there is an element each."""
         return [dim for dim in self.geometry.scope[level:] if dim.axis not in column.axes] + column.inside
 
-    def _laid_out(self, column: _Column, dtype: numpy.dtype, is_left: bool) -> Access:
+    def _allocated(self, column: _Column, dtype: numpy.dtype, is_left: bool) -> Access:
         strides, step = {}, 1
         across, lane = self.geometry.across, self.geometry.lane
         if across and lane is not None:
             strides[lane.axis], step = 1, self.tile
-        for dim in reversed(self._kept(column)):
+        for dim in reversed(self._result_dims(column)):
             strides[dim.axis] = step
             step *= dim.length
         if is_left:
@@ -149,7 +149,7 @@ class Columns:
 
     def _each(self, column: _Column, level: int, tile: int, body: Callable[[], None]) -> None:
         """Write a body for every element of a result, as far as the loops outside of a level have come."""
-        dims = self._kept(column, level)
+        dims = self._result_dims(column, level)
         if self.geometry.across:
 
             def strip() -> None:
@@ -181,7 +181,7 @@ class Columns:
     # -- what happens when -------------------------------------------------------------------------------------------
 
     def begin(self, tile: int) -> None:
-        """Begin anew, before the loops of the scope."""
+        """Reset the partial results, before the loops of the scope."""
         for column in self.columns.values():
             if column.axes:
                 self._each(column, 0, tile, lambda column=column: self._clear(column))  # type: ignore[misc]
@@ -192,8 +192,8 @@ class Columns:
             if access is not None:
                 self.writer.store("0.0", self.cursor.at(access), _DOUBLE)
 
-    def take(self, step: Reduce, value: str) -> None:
-        """Take in a value."""
+    def accumulate(self, step: Reduce, value: str) -> None:
+        """Accumulate a value."""
         w, column = self.writer, self.columns[step.output]
         kind = memory_type(column.dtype)
         pointer = self.cursor.at(column.access)
@@ -213,14 +213,14 @@ class Columns:
             if column.level != level:
                 continue
             if column.every == 1:
-                self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
+                self._each(column, level + 1, tile, lambda column=column: self._add_block(column))  # type: ignore[misc]
                 continue
             number = self.writer.put(f"urem i64 {variable}, {column.every}")
             is_last = self.writer.put(f"icmp eq i64 {number}, {column.every - 1}")
             with self.writer.when(is_last):
-                self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
+                self._each(column, level + 1, tile, lambda column=column: self._add_block(column))  # type: ignore[misc]
 
-    def _put_away(self, column: _Column) -> None:
+    def _add_block(self, column: _Column) -> None:
         w = self.writer
         assert column.totals is not None
         place = self.cursor.at(column.access)
@@ -243,10 +243,10 @@ class Columns:
         return total, w.put(f"fadd double {w.load(self.cursor.at(column.errors), _DOUBLE)}, {error}")
 
     def end(self, tile: int) -> None:
-        """Write the results of what was summed up in blocks; of a piece, what it leaves."""
+        """Write the results of sums in blocks; of a piece, its partial results."""
         for column in self.columns.values():
             if column.is_blocked:
-                finish = self._put_away if column.is_cut else self._finish
+                finish = self._add_block if column.is_cut else self._finish
                 self._each(column, 0, tile, lambda column=column, finish=finish: finish(column))  # type: ignore[misc]
 
     def _finish(self, column: _Column) -> None:
@@ -256,7 +256,7 @@ class Columns:
         w.store(rounded(w, column.dtype, total, error), place, column.dtype)
 
     def join(self, tile: int) -> None:
-        """Write the results of what all pieces have left."""
+        """Write the results, from the partial results of all pieces."""
         for column in self.columns.values():
             if column.is_cut:
                 self._each(column, 0, tile, lambda column=column: self._join(column))  # type: ignore[misc]
@@ -265,17 +265,17 @@ class Columns:
         w, kind = self.writer, memory_type(column.dtype)
         place = self.cursor.at(column.result)
         if column.totals is None:
-            values = self._left(column.access, kind)
+            values = self._piece_values(column.access, kind)
             result = values[0]
             for value in values[1:]:
                 result = combined(w, column.step.function, column.dtype, kind, result, value)
             w.do(f"store {kind} {result}, ptr {place}{w.mark()}")
             return
-        totals = self._left(column.totals, "double")
-        errors = [] if column.errors is None else self._left(column.errors, "double")
+        totals = self._piece_values(column.totals, "double")
+        errors = [] if column.errors is None else self._piece_values(column.errors, "double")
         w.store(rounded(w, column.dtype, *added(w, totals, errors)), place, column.dtype)
 
-    def _left(self, access: Access, kind: str) -> list[str]:
-        """Return what each piece has left of an element."""
+    def _piece_values(self, access: Access, kind: str) -> list[str]:
+        """Return the partial result of each piece for an element."""
         assert self.pieces is not None
         return self.partials.read(self.pieces, access, kind)

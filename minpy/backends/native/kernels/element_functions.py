@@ -144,7 +144,7 @@ def _float_divmod(a: Value, b: Value) -> tuple[Value, Value]:
     return where(b.equals(0), exact, floor), remainder
 
 
-def _logaddexp(power: str, one: float, scale: float) -> Function:
+def _logaddexp(power: str, log_of_two: float, scale: float) -> Function:
     """The larger one, and what the other adds to its logarithm."""
 
     def written(a: Value, b: Value) -> Value:
@@ -153,7 +153,7 @@ def _logaddexp(power: str, one: float, scale: float) -> Function:
         if scale != 1:
             added = added * scale
         result = where(difference.is_nan(), difference, where(difference > 0, a, b) + added)
-        return where(a.equals(b), a + one, result)  # of infinities, too
+        return where(a.equals(b), a + log_of_two, result)  # of infinities, too
 
     return written
 

@@ -180,10 +180,10 @@ def _accesses(
         if isinstance(step, Reduce) and step.function.startswith("arg"):
             (operand,) = step.operands
             lead = len(space) - len(operand.shape)
-            kept = [length if axis in step.axes else 1 for axis, length in enumerate(operand.shape)]
+            index_shape = [length if axis in step.axes else 1 for axis, length in enumerate(operand.shape)]
             result = dict.fromkeys(range(len(space)), 0)
-            for axis, stride in enumerate(contiguous(kept)):
-                if kept[axis] != 1:
+            for axis, stride in enumerate(contiguous(index_shape)):
+                if index_shape[axis] != 1:
                     result[axis + lead] = stride
             indices[array] = Access(numpy.dtype("int64"), result, is_index=True)
     return reads, stores, indices
@@ -217,16 +217,16 @@ def _layout_in(array: Array, place: Layout) -> Layout:
     return Layout(moved, tuple(result))
 
 
-def _lane(axes: Sequence[int], every: Sequence[Access], space: Sequence[int]) -> int | None:
+def _lane(axes: Sequence[int], accesses: Sequence[Access], space: Sequence[int]) -> int | None:
     """Return the axis along which most bytes are contiguous, the last of equals."""
     best, result = -1.0, None
     for axis in axes:
         score = 0.0
-        for access in every:
+        for access in accesses:
             if access.root is None:
                 continue
-            whole = math.prod(space[other] for other, stride in access.strides.items() if stride)
-            weight = access.dtype.itemsize * (2 if access.written else 1) * whole
+            size = math.prod(space[other_axis] for other_axis, stride in access.strides.items() if stride)
+            weight = access.dtype.itemsize * (2 if access.written else 1) * size
             stride = abs(access.strides[axis])
             score += weight if stride == 1 else weight / 4 if not stride else 0
         if space[axis] < 4:  # too few for a vector

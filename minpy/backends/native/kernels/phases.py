@@ -1,4 +1,4 @@
-"""What each run of a nest's inner loops computes: what for the first time, what again, and what it reads back."""
+"""What each run of a nest's inner loops computes, computes again, and reads back from memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Phase:
     number: int
     # What is computed at each point, in order; reductions along axes of length 1 are among it.
     steps: list[Elementwise | Reduce] = field(default_factory=list)
-    # Values of earlier phases that are read back: from where they are stored (False), or kept (True).
+    # Values of earlier phases that are read back: from where they are stored (False), or spilled (True).
     loads: dict[Array, bool] = field(default_factory=dict)
-    keeps: list[Array] = field(default_factory=list)  # what is written to scratch memory for later phases
+    spills: list[Array] = field(default_factory=list)  # what is written to scratch memory for later phases
     stores: list[Array] = field(default_factory=list)  # what is written to memory
     rows: list[Reduce] = field(default_factory=list)  # the reductions along the inner axes
     columns: list[Reduce] = field(default_factory=list)  # the reductions that take in every point in memory
@@ -54,28 +54,28 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
 
     result = [phases[number] for number in sorted(phases)]
     first: dict[Array, Phase] = {}
-    kept: dict[Array, None] = {}
+    spilled: dict[Array, None] = {}
     for current in result:
-        needed = dict.fromkeys(current.stores)
+        live = dict.fromkeys(current.stores)
         for reduction in (*current.rows, *current.columns):
-            needed[reduction.operands[0]] = None
-        needed = {array.root if array.root in levels else array: None for array in needed}
+            live[reduction.operands[0]] = None
+        live = {array.root if array.root in levels else array: None for array in live}
         for step in reversed(nest.steps):
             array = step.output
-            if array not in needed or levels[array] is not Level.FULL:
+            if array not in live or levels[array] is not Level.FULL:
                 continue
             written = {stored for stored in geometry.stores if nest.phases[stored] < current.number}
-            if array in first and (array in written or not _is_cheap(nest, array, written | kept.keys())):
-                if array not in written and array not in kept:
-                    kept[array] = None
-                    first[array].keeps.append(array)
+            if array in first and (array in written or not _is_cheap(nest, array, written | spilled.keys())):
+                if array not in written and array not in spilled:
+                    spilled[array] = None
+                    first[array].spills.append(array)
                 current.loads[array] = array not in written
                 continue
             first.setdefault(array, current)
             current.steps.insert(0, step)
             for operand in step.operands:
-                needed[operand.root if operand.root in levels else operand] = None
-        current.reads = {array: None for array in needed if array in geometry.reads}
+                live[operand.root if operand.root in levels else operand] = None
+        current.reads = {array: None for array in live if array in geometry.reads}
     return result
 
 

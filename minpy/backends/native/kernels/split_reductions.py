@@ -71,7 +71,7 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
 
 @dataclass(eq=False)
 class Partials:
-    """Memory for what each piece leaves of reductions: all that of one of them is together, 64 bytes apart from others.
+    """Memory for partial results of pieces: those of one piece lie together, 64 bytes apart from others.
 
     `pointer`: where it begins.
     """
@@ -92,7 +92,7 @@ class Partials:
         return access
 
     def read(self, pieces: Pieces, access: Access, kind: str) -> list[str]:
-        """Write that of each piece is read from its place, and return it in order."""
+        """Load the partial result of each piece, and return them in order."""
         result = []
         for number in range(pieces.count):
             with self.cursor.inside(pieces.dim, str(number), []):

@@ -1,7 +1,7 @@
 """`RowPieces`: reductions along inner loops of which the outermost is cut in pieces.
 
-Each piece leaves what it knows of its elements: a total and its error, or the best element and its index; of an outer
-lane, so for each element of it.
+Each piece stores its partial result: a total and its error, or the best element and its index; with an outer lane, one
+for each element of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["RowPieces"]
 
 @dataclass(eq=False)
 class RowPieces:
-    """All of a nest, which has one phase and one outer point, or one tile of them.
+    """The row reductions of a nest, which has one phase and one outer point, or one tile of them.
 
     `lanes`: the reductions. `tile`: the length of the tile.
     """
@@ -44,14 +44,14 @@ class RowPieces:
             for lanes in self.lanes
         ]
 
-    def leave(self) -> None:
-        """Write what a piece leaves."""
+    def store_partials(self) -> None:
+        """Write the partial results of a piece."""
         if self.lane is None:
             for lanes, places in zip(self.lanes, self._places, strict=True):
-                self._put(lanes.together(), places)
+                self._put(lanes.combined_partials(), places)
             return
         with self.strips.strip(self.lane, self.tile) as lane:
-            partials = [lanes.alone(lane.number) for lanes in self.lanes]
+            partials = [lanes.lane_partials(lane.number) for lanes in self.lanes]
             with self.writer.when(lane.filled):
                 for values, places in zip(partials, self._places, strict=True):
                     self._put(values, places)
@@ -62,7 +62,7 @@ class RowPieces:
             w.do(f"store {memory_type(place.dtype)} {value}, ptr {self.cursor.at(place)}{w.mark()}")
 
     def results(self) -> Iterator[tuple[Array, str]]:
-        """Write what all pieces give, of an outer lane in the loop over it: arrays, and their values."""
+        """Write the results of all pieces, of an outer lane in the loop over it: arrays, and their values."""
         for lanes, places in zip(self.lanes, self._places, strict=True):
             columns = [self.partials.read(self.pieces, place, memory_type(place.dtype)) for place in places]
             yield lanes.step.output, lanes.result(lanes.joined(list(zip(*columns, strict=True))))

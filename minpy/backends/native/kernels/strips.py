@@ -15,7 +15,7 @@ __all__ = ["Lane", "Strips"]
 
 
 class Lane(NamedTuple):
-    """Where one is in a loop over lanes: which lane it is, and, if not all have elements, whether this one has."""
+    """A lane in a loop over lanes: its number, and, if not all have elements, whether this one has."""
 
     number: str
     filled: str | None = None
@@ -37,9 +37,9 @@ class Strips:
 
     def length(self, weight: int, available: int) -> int:
         """Return how many elements are worked on together: several vectors, if they are little work."""
-        wanted = self.piece * (4 if weight <= 24 else 2 if weight <= 80 else 1)
-        if available >= wanted or not available:
-            return wanted
+        preferred = self.piece * (4 if weight <= 24 else 2 if weight <= 80 else 1)
+        if available >= preferred or not available:
+            return preferred
         return max(available // self.piece * self.piece, min(self.whole(available), self.piece))
 
     def whole(self, length: int) -> int:
@@ -48,14 +48,14 @@ class Strips:
             return -(-length // self.piece) * self.piece
         return 1 << (length - 1).bit_length()
 
-    def parts(self, rest: int, whole: bool) -> list[int]:
+    def parts(self, remaining: int, whole: bool) -> list[int]:
         """Return the lengths of the strips that do what remains of a lane: whole vectors first, then what is no vector.
 
         `whole`: whether all lanes of each must have elements: adding to memory only where they do would gather and
         scatter.
         """
-        few = rest % self.piece
-        result = [rest - few] if rest > few else []
+        few = remaining % self.piece
+        result = [remaining - few] if remaining > few else []
         powers = [1 << bit for bit in reversed(range(few.bit_length())) if few >> bit & 1]
         return result + (powers if whole or len(powers) <= 2 else [few])
 
@@ -80,8 +80,8 @@ class Strips:
     def loop(self, dim: Dim, start: int | str, end: int | str) -> Iterator[Lane]:
         """Write a loop along a lane of any length."""
         length = end - start if isinstance(start, int) and isinstance(end, int) else None
-        around = self.writer.loop(start, end, hint=self.hint(length))
-        with around as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
+        vector_loop = self.writer.loop(start, end, hint=self.hint(length))
+        with vector_loop as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
             yield Lane(variable)
 
     @contextmanager
@@ -92,8 +92,8 @@ class Strips:
                 yield Lane("0")
             return
         whole = self.whole(length)
-        around = self.writer.loop(0, whole, hint=self.hint(whole))
-        with around as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
+        vector_loop = self.writer.loop(0, whole, hint=self.hint(whole))
+        with vector_loop as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
             yield Lane(variable, self._filled(variable, length) if whole != length else None)
 
     def _filled(self, variable: str, length: int) -> str:

@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     strides: tuple[int, ...]
 
     def window(self, memory: numpy.ndarray, shape: Sequence[int]) -> numpy.ndarray:
-        """Return what an array of a shape shows of a flat array, as far as its strides lead."""
+        """Return the view of a flat array that this layout gives an array of a shape."""
         strides = tuple(stride * memory.itemsize for stride in self.strides)
         return numpy.lib.stride_tricks.as_strided(memory[self.offset :], shape, strides)
 
@@ -51,30 +51,30 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class Origin(NamedTuple):
-    """What a step comes from: the names of the graph's nodes, and the line of the user's code, if one is known."""
+    """The origin of a step: the names of the graph's nodes, and the line of the user's code, if one is known."""
 
     nodes: tuple[str, ...] = ()
     place: SourceLocation | None = None
 
     def __add__(self, other: object) -> Origin:
-        """Return where a step comes from that does the work of two."""
+        """Return the origin of a step that does the work of two."""
         assert isinstance(other, Origin)
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
-class _Referenced:
-    """What there can be weak references to: before Python 3.11, dataclasses with slots have no such one."""
+class _WeakReferable:
+    """A base class for weak references: before Python 3.11, dataclasses with slots have none."""
 
     __slots__ = ("__weakref__",)
 
 
 @dataclass(eq=False, slots=True)
-class Array(_Referenced):
+class Array(_WeakReferable):
     """A value of a routine. Two are equal only if they are the same object.
 
     It is an output of its `step`, the one at `index`; inputs and constants have none, but constants a `value`, and
     inputs a `name` for messages. An input `is_parameter` if its values seldom change from call to call, see
-    `preparing`.
+    `parameter_hoisting`.
     """
 
     shape: tuple[int, ...]
@@ -86,9 +86,9 @@ class Array(_Referenced):
     is_parameter: bool = field(default=False, repr=False)
 
     def described(self) -> str:
-        """Return what messages call it."""
-        what = self.name or (self.step.label() if self.step is not None else "an array")
-        return f"{what} ({self.dtype} {self.shape})"
+        """Return a description for messages."""
+        noun = self.name or (self.step.label() if self.step is not None else "an array")
+        return f"{noun} ({self.dtype} {self.shape})"
 
     @property
     def is_constant(self) -> bool:
@@ -113,18 +113,18 @@ class Array(_Referenced):
     @property
     def root(self) -> Array:
         """The array in whose memory it lies: itself, if it is no view."""
-        return self.step.operands[0] if self.step is not None and self.step.seen is not None else self
+        return self.step.operands[0] if self.step is not None and self.step.view_layout is not None else self
 
     @property
     def layout(self) -> Layout:
         """Where it lies in the memory of its root."""
-        seen = None if self.step is None else self.step.seen
-        return Layout(0, contiguous(self.shape)) if seen is None else seen
+        view_layout = None if self.step is None else self.step.view_layout
+        return Layout(0, contiguous(self.shape)) if view_layout is None else view_layout
 
     @property
     def is_view(self) -> bool:
         """Whether it has no memory of its own."""
-        return self.step is not None and self.step.seen is not None
+        return self.step is not None and self.step.view_layout is not None
 
     @property
     def is_contiguous(self) -> bool:
@@ -174,7 +174,7 @@ class Step:
     origin: Origin = field(kw_only=True, default=Origin())
 
     @property
-    def seen(self) -> Layout | None:
+    def view_layout(self) -> Layout | None:
         """Of views, the layout through which the memory of the only operand is read; None: the outputs have memory."""
         return None
 
@@ -184,13 +184,13 @@ class Step:
         (output,) = self.outputs
         return output
 
-    def _give(self, *facts: tuple[Sequence[int], Any]) -> None:
+    def _set_outputs(self, *facts: tuple[Sequence[int], Any]) -> None:
         self.outputs = tuple(
             Array(tuple(shape), numpy.dtype(dtype), self, index) for index, (shape, dtype) in enumerate(facts)
         )
 
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
-        """Return the outputs for arrays in place of the operands, by NumPy: what kernels are held against."""
+        """Return the outputs for arrays in place of the operands, by NumPy: the reference for kernels."""
         raise NotImplementedError
 
     def label(self) -> str:

@@ -51,7 +51,7 @@ class Call(Step):
     node: Node | None = None
 
     def __post_init__(self) -> None:
-        self._give(*self.facts)
+        self._set_outputs(*self.facts)
 
     @property
     def form(self) -> NativeFunction | None:
@@ -70,9 +70,9 @@ class Call(Step):
         origin: Origin = Origin(),  # noqa: B008
     ) -> tuple[Array, ...]:
         """Return the arrays that a new step gives."""
-        kept = tuple((tuple(shape), numpy.dtype(dtype)) for shape, dtype in facts)
+        output_facts = tuple((tuple(shape), numpy.dtype(dtype)) for shape, dtype in facts)
         operands = tuple(arrays_of(arguments))
-        return cls(operands, function, tuple(arguments), kept, reason, node, origin=origin).outputs
+        return cls(operands, function, tuple(arguments), output_facts, reason, node, origin=origin).outputs
 
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
         """Return what the function gives, as a tuple of C-contiguous arrays."""

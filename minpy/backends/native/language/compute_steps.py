@@ -26,7 +26,7 @@ class Elementwise(Step):
     def __post_init__(self) -> None:
         row = ELEMENTWISE[self.function]
         dtype = self.dtype if row.result == "given" else "bool" if row.result == "bool" else self.operands[-1].dtype
-        self._give((numpy.broadcast_shapes(*(operand.shape for operand in self.operands)), dtype))
+        self._set_outputs((numpy.broadcast_shapes(*(operand.shape for operand in self.operands)), dtype))
 
     @classmethod
     def of(cls, function: str, *operands: Array, dtype: Any = None, origin: Origin = Origin()) -> Array:  # noqa: B008
@@ -64,7 +64,7 @@ class Reduce(Step):
     def __post_init__(self) -> None:
         (operand,) = self.operands
         shape = [1 if axis in self.axes else length for axis, length in enumerate(operand.shape)]
-        self._give((shape, "int64" if self.function.startswith("arg") else operand.dtype))
+        self._set_outputs((shape, "int64" if self.function.startswith("arg") else operand.dtype))
 
     @classmethod
     def of(cls, function: str, operand: Array, axes: Iterable[int], *, origin: Origin = Origin()) -> Array:  # noqa: B008
@@ -103,7 +103,7 @@ class Product(Step):
 
     def __post_init__(self) -> None:
         first, second = self.operands[:2]
-        self._give(((*first.shape[:-1], second.shape[-1]), first.dtype))
+        self._set_outputs(((*first.shape[:-1], second.shape[-1]), first.dtype))
 
     @classmethod
     def of(cls, first: Array, second: Array, added: Array | None = None, *, origin: Origin = Origin()) -> Array:  # noqa: B008

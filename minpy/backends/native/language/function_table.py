@@ -1,8 +1,8 @@
-"""The functions of elementwise and reduce steps: their names, what dtypes they take and give, and what they compute.
+"""The functions of elementwise and reduce steps: their names, dtypes of operands and results, and definitions.
 
-Each computes in one dtype: casts are steps of their own, so that promotion is settled when a graph is translated. What
-a row says in NumPy is what every kernel is held against. Where NumPy raises, steps may not be: `power` of integers
-takes exponents that are known not to be negative, numbers or unsigned ones.
+Each computes in one dtype: casts are steps of their own, so that promotion is settled when a graph is translated. Their
+NumPy functions are the reference for all kernels. There are no steps that NumPy refuses: `power` of integers takes
+exponents that are known not to be negative, numbers or unsigned ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_supported(dtype: Any) -> bool:
 
 
 class ElementwiseFunction(NamedTuple):
-    """A function of single elements, and what it computes, on arrays.
+    """A function of single elements, and its definition on arrays.
 
     `kinds` are the kinds of dtype that it takes: 'b' bool, 'i' and 'u' integers, 'f' floats. All operands have the same
     dtype, but for the condition of `where`, which is bool, and comes first. `result` is the 'same' dtype as that of the

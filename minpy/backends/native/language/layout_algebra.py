@@ -1,4 +1,4 @@
-"""Layouts of layouts: views of arrays that have come to lie in another array's memory."""
+"""Compositions of layouts: views of arrays that lie in another array's memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["composed", "expanded", "order_of", "permuted", "restored", "reviewed
 
 
 def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: Layout) -> Layout | None:
-    """Return where elements lie in a memory when an array in it is read through a layout.
+    """Return the layout of a view of an array that lies in another's memory.
 
     An array of `shape` is seen through `layout`, as if the array were C-contiguous whose shape is `over`, and whose
-    elements lie where `inside` says. None, if no strides lead there.
+    elements lie where `inside` says. None, if no strides give that view.
 
     >>> composed((2, 3), Layout(0, (1, 2)), (3, 2), Layout(0, (1, 3)))  # transposed, and back
     Layout(offset=0, strides=(3, 1))
@@ -51,7 +51,7 @@ def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: 
 
 
 def _collapsed(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return length, step in C's order, and stride of the axes, those made one that lie one in another."""
+    """Return length, step in C's order, and stride of the axes, with adjacent axes merged where they can be."""
     loops: list[tuple[int, int, int]] = []
     step = 1
     for length, stride in zip(reversed(shape), reversed(strides), strict=True):
@@ -67,9 +67,9 @@ def _collapsed(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, 
 
 
 def reviewed(view: View, root: Array) -> Array | None:
-    """Return what a view of an array shows, now that the array is another one of the same elements, maybe a view.
+    """Return a view again, of an array with the same elements that replaces its root, maybe a view itself.
 
-    None, if no strides lead there.
+    None, if no strides give that view.
     """
     if root.is_contiguous:
         layout: Layout | None = Layout(view.layout.offset + root.layout.offset, view.layout.strides)
@@ -110,11 +110,11 @@ def permuted(array: Array, shape: Sequence[int], order: Sequence[int], origin: O
     strides = expanded(array, shape)
     lengths = [length if strides[axis] else 1 for axis, length in enumerate(shape)]
     layout = Layout(array.layout.offset, tuple(strides[axis] for axis in order))
-    return _seen(array.root, tuple(lengths[axis] for axis in order), layout, origin)
+    return _viewed(array.root, tuple(lengths[axis] for axis in order), layout, origin)
 
 
 def restored(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
-    """Return an array whose axes are in another order as it would be seen in its own: what undoes `permuted`.
+    """Return a view with the original order of axes of an array in another order: the inverse of `permuted`.
 
     >>> import numpy
     >>> restored(Array((3, 2), numpy.dtype("float32")), (2, 3), (1, 0)).layout
@@ -128,7 +128,7 @@ def restored(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
     return View.of(array, shape, Layout(0, tuple(strides)))
 
 
-def _seen(root: Array, shape: tuple[int, ...], layout: Layout, origin: Origin) -> Array:
+def _viewed(root: Array, shape: tuple[int, ...], layout: Layout, origin: Origin) -> Array:
     natural = contiguous(shape)
     strides = tuple(
         expected if length == 1 else stride

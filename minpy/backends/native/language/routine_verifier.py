@@ -1,4 +1,4 @@
-"""The verifier: what holds for every routine, before and after each pass."""
+"""The verifier: checks that a routine is well formed, before and after each pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class InvalidRoutineError(MXNetError):
 
 
 def verify(routine: Routine, after: str = "translating") -> None:
-    """Raise if a routine is not well formed, with the step, what is wrong with it, and what was done to it last.
+    """Raise if a routine is not well formed, with the step, the problem, and the last pass.
 
     >>> from minpy.backends.native.language import Part
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
@@ -41,8 +41,8 @@ def verify(routine: Routine, after: str = "translating") -> None:
     """
     computed: set[Array] = set()
 
-    def fail(what: str) -> None:
-        raise InvalidRoutineError(f"after {after}: {what}")
+    def fail(problem: str) -> None:
+        raise InvalidRoutineError(f"after {after}: {problem}")
 
     for part in routine.parts:
         for array in part.inputs:
@@ -60,7 +60,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
                 if output in computed:
                     fail(f"{where} is there twice.")
                 computed.add(output)
-            _RULES[type(step)](step, lambda what, where=where: fail(f"{where}: {what}"))  # type: ignore[misc]
+            _RULES[type(step)](step, lambda problem, where=where: fail(f"{where}: {problem}"))  # type: ignore[misc]
         for target, source in part.updates:
             if target not in part.inputs:
                 fail(f"part {part.name!r} updates {target.described()}, which is not an input of it.")
@@ -118,7 +118,7 @@ def _reduce(step: Step, fail: Fail) -> None:
         fail(f"nothing is reduced: axes {step.axes} of {operand.shape}.")
 
 
-def _inside(root: Array, shape: tuple[int, ...], layout: Layout) -> bool:
+def _within_memory(root: Array, shape: tuple[int, ...], layout: Layout) -> bool:
     """Tell whether all elements of a layout lie within an array's memory."""
     if len(layout.strides) != len(shape):
         return False
@@ -133,7 +133,7 @@ def _view(step: Step, fail: Fail) -> None:
     (root,) = step.operands
     if root.is_view:
         fail("it is a view of a view: those are one.")
-    if not _inside(root, step.shape, step.layout):
+    if not _within_memory(root, step.shape, step.layout):
         fail(f"its layout {tuple(step.layout)} of {step.shape} leaves the memory of {root.shape}.")
 
 
@@ -145,7 +145,7 @@ def _assembly(step: Step, fail: Fail) -> None:
         fail("its pieces are of several dtypes.")
     covered = numpy.zeros(step.output.size, numpy.bool_) if step.fill is None else None
     for operand, piece in zip(step.operands, step.pieces, strict=True):
-        if not _inside(step.output, operand.shape, piece.layout):
+        if not _within_memory(step.output, operand.shape, piece.layout):
             fail(f"a piece of {operand.shape} at {tuple(piece.layout)} leaves {step.shape}.")
         if any(length > 1 and stride == 0 for length, stride in zip(operand.shape, piece.layout.strides, strict=True)):
             fail("a piece writes several elements to one place.")

@@ -23,7 +23,7 @@ class View(Step):
     layout: Layout
 
     def __post_init__(self) -> None:
-        self._give((self.shape, self.operands[0].dtype))
+        self._set_outputs((self.shape, self.operands[0].dtype))
 
     @classmethod
     def of(cls, root: Array, shape: Sequence[int], layout: Layout, *, origin: Origin = Origin()) -> Array:  # noqa: B008
@@ -37,7 +37,7 @@ class View(Step):
         return cls((root,), tuple(shape), layout, origin=origin).output
 
     @property
-    def seen(self) -> Layout:
+    def view_layout(self) -> Layout:
         """The layout."""
         return self.layout
 
@@ -106,7 +106,7 @@ class Assembly(Step):
     fill: Any = None
 
     def __post_init__(self) -> None:
-        self._give((self.shape, self.operands[0].dtype))
+        self._set_outputs((self.shape, self.operands[0].dtype))
 
     @classmethod
     def of(

@@ -1,6 +1,6 @@
 """The machine below: LLVM, the cache of its objects, native code as Python functions, NumPy's BLAS, a helper thread.
 
-`llvm` compiles text of LLVM IR for this processor, or for another, and `store` keeps what it makes; `elf` reads what is
-in an object. `builtins` makes of an address what Python can call, `gil` lets other Python threads run meanwhile,
-`blas` finds the products that NumPy itself calls, and `threads` has a helper to share large loops with.
+`llvm` compiles LLVM IR for this processor, or for another; `code_cache` keeps the object files, and `object_loader`
+loads them. `python_builtins` makes Python functions of addresses, `numpy_blas` finds the BLAS that NumPy itself calls,
+and `helper_thread` is a thread to share large loops with.
 """

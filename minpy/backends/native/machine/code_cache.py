@@ -75,14 +75,14 @@ class Store:
         path = self._path(key)
         try:
             with open_to_read(path, pipes=False) as file:
-                about = os.fstat(file.fileno())
+                status = os.fstat(file.fileno())
                 content = file.read()
         except OSError:
             return None
-        if hasattr(os, "geteuid") and about.st_uid not in (os.geteuid(), 0):
+        if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), 0):
             return None
         parsed = _parsed(content, key)
-        if parsed is not None and time.time() - about.st_mtime > _FRESH:
+        if parsed is not None and time.time() - status.st_mtime > _FRESH:
             with contextlib.suppress(OSError):  # on a medium that cannot be written
                 os.utime(path)
         return parsed
@@ -109,16 +109,16 @@ class Store:
         return True
 
     def entries(self) -> list[Entry]:
-        """Return what is kept, that which was used last at the end."""
-        kept = [(path, about) for path, about in self._files() if _is_kept(os.path.basename(path))]
-        entries = [Entry(path, about.st_size, about.st_mtime) for path, about in kept]
+        """Return all entries, the last used one at the end."""
+        files = [(path, status) for path, status in self._files() if _is_entry(os.path.basename(path))]
+        entries = [Entry(path, status.st_size, status.st_mtime) for path, status in files]
         return sorted(entries, key=lambda entry: (entry.used, entry.path))
 
     def clean(self) -> None:
         """Remove what was not used for longest until the rest is small enough, and what killed writers have left."""
         now = time.time()
-        for path, about in self._files():
-            if os.path.basename(path).startswith("writing-") and now - about.st_mtime > _ABANDONED:
+        for path, status in self._files():
+            if os.path.basename(path).startswith("writing-") and now - status.st_mtime > _ABANDONED:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
         entries = self.entries()
@@ -133,11 +133,11 @@ class Store:
     def clear(self) -> tuple[int, int]:
         """Remove all objects, and return how many there were, and their bytes."""
         count = size = 0
-        for path, about in self._files():
+        for path, status in self._files():
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 os.unlink(path)
-                if _is_kept(os.path.basename(path)):
-                    count, size = count + 1, size + about.st_size
+                if _is_entry(os.path.basename(path)):
+                    count, size = count + 1, size + status.st_size
         return count, size
 
     def _path(self, key: str) -> str:
@@ -147,15 +147,15 @@ class Store:
         """Yield the files that are a store's, objects and what is being written."""
         try:
             with os.scandir(self.root) as entries:
-                listed = [entry.path for entry in entries if entry.name.startswith("writing-") or _is_kept(entry.name)]
+                paths = [entry.path for entry in entries if entry.name.startswith("writing-") or _is_entry(entry.name)]
         except OSError:
             return
-        for path in listed:
+        for path in paths:
             with contextlib.suppress(OSError):  # removed meanwhile
                 yield path, os.stat(path)
 
 
-def _is_kept(name: str) -> bool:
+def _is_entry(name: str) -> bool:
     stem, _, kind = name.partition(".")
     return kind in _KINDS and len(stem) == 32 and not set(stem) - set("0123456789abcdef")
 

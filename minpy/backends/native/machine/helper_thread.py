@@ -63,18 +63,18 @@ def find() -> Helper | None:
     if count() == 1:
         return None
     with _lock:
-        if not _made:
-            _made.append(_make())
-        return _made[0]
+        if not _helpers:
+            _helpers.append(_start())
+        return _helpers[0]
 
 
 _lock = threading.Lock()
-_made: list[Helper | None] = []
+_helpers: list[Helper | None] = []
 # The thread runs in it to the very end, when `llvm` leaves all code where it is.
 _code: list[llvm.Loaded] = []
 
 
-def _make() -> Helper | None:
+def _start() -> Helper | None:
     desk = helper_thread_ir.desk()
     if desk is None:
         return None

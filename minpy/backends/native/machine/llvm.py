@@ -1,7 +1,7 @@
 """LLVM IR made into machine code by llvmlite (the extra `compile`): for this processor, or for another.
 
-What is compiled (`objects`) goes through the cache (`store`) and is put into memory by `linking`, or by LLVM's JIT
-where that does not know how: code fresh from the compiler and code from a file take the same way into the process. What
+Object files (`object_files`) go through the cache (`code_cache`) and are loaded by `object_loader`, or by LLVM's JIT
+where that cannot: code fresh from the compiler and code from a file take the same way into the process. What
 comes from a file needs no LLVM, which takes longer to load than all the rest.
 
 llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers without types (`ptr`) throughout.
@@ -88,8 +88,8 @@ class Loaded:
         try:
             return self.addresses[name]
         except KeyError:
-            there = ", ".join(self.addresses) or "none"
-            raise KeyMissingError(f"there is no function {name!r} in this code; there are: {there}.") from None
+            names = ", ".join(self.addresses) or "none"
+            raise KeyMissingError(f"there is no function {name!r} in this code; there are: {names}.") from None
 
 
 def compile(ir: str, written: str = "", *, fast_math: bool = False) -> Loaded:
@@ -131,10 +131,10 @@ def compile(ir: str, written: str = "", *, fast_math: bool = False) -> Loaded:
 
 
 def find(key: str) -> Loaded | None:
-    """Load what an earlier process has compiled, by the `key` that it had there; None if it is not kept any more."""
+    """Load what an earlier process has compiled, by its `key` there; None if it is not in the cache any more."""
     _require()
     with _lock:
-        return _host().found(key)
+        return _host().find_object(key)
 
 
 def toolchain() -> str:
@@ -202,11 +202,11 @@ class _Host:
         self._loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
         self._jit: Any = None
         self._libraries = 0
-        self._noted: set[str] = set()
+        self._noted_roots: set[str] = set()
 
     @cached_property
     def target(self) -> _Target:
-        return _noted_target() or self._said(self.binding)
+        return _cached_target() or self._said(self.binding)
 
     @cached_property
     def binding(self) -> Any:
@@ -248,34 +248,34 @@ class _Host:
             self._jit = None
 
     def key(self, ir: str, written: str) -> str:
-        """Return by what the object of modules is found."""
+        """Return the cache key of the object of two modules."""
         return digest(self.target.toolchain, ir, *([written] if written else []))
 
     def compile(self, ir: str, written: str) -> Loaded:
         key = self.key(ir, written)
-        loaded = self._loaded.get(key) or self.found(key)
+        loaded = self._loaded.get(key) or self.find_object(key)
         if loaded is None:
             binding = self.binding  # it may know the processor better
             key = self.key(ir, written)
-            loaded = self._loaded[key] = self._made(binding, key, ir, written)
+            loaded = self._loaded[key] = self._compiled(binding, key, ir, written)
         return loaded
 
-    def found(self, key: str) -> Loaded | None:
+    def find_object(self, key: str) -> Loaded | None:
         """Return what is loaded, or what the cache has, if it can be loaded."""
         loaded = self._loaded.get(key)
         if loaded is not None:
             return loaded
-        kept = Store().find(key)
-        if kept is None:
+        entry = Store().find(key)
+        if entry is None:
             return None
         try:
-            loaded = self._loaded[key] = self._load(key, *kept, cached=True, seconds=0.0)
+            loaded = self._loaded[key] = self._load(key, *entry, cached=True, seconds=0.0)
         except RuntimeError:  # as if it were not there: it is written anew
             return None
-        self._note_target()
+        self._cache_target()
         return loaded
 
-    def _made(self, binding: Any, key: str, ir: str, written: str) -> Loaded:
+    def _compiled(self, binding: Any, key: str, ir: str, written: str) -> Loaded:
         begun = time.perf_counter()
         content, names = object_of(binding, self.machine, self.target.triple, ir, written)
         seconds = time.perf_counter() - begun
@@ -284,14 +284,14 @@ class _Host:
         except RuntimeError as error:
             raise BuildError(f"LLVM cannot load the code that it has made: {str(error).strip()}") from error
         if Store().keep(key, content, names):
-            self._note_target()
+            self._cache_target()
         return loaded
 
-    def _note_target(self) -> None:
-        """Keep what LLVM has said of the processor beside what was made for it."""
+    def _cache_target(self) -> None:
+        """Cache what LLVM has said of the processor beside the objects compiled for it."""
         store = Store(kind="processor")
-        if store.root not in self._noted:
-            self._noted.add(store.root)
+        if store.root not in self._noted_roots:
+            self._noted_roots.add(store.root)
             key, content = _target_key(), json.dumps([*self.target[:3], *self.target.versions]).encode()
             if key is not None and store.find(key) != (content, ()):
                 store.keep(key, content, ())
@@ -313,7 +313,7 @@ class _Host:
 
 
 def _target_key() -> str | None:
-    """Return by what that is found which LLVM has said of this processor; None, if nothing tells which one it is."""
+    """Return the key of what LLVM has said of this processor; None, if nothing tells which one it is."""
     import llvmlite
 
     identity = processor_identity.identity()
@@ -322,13 +322,13 @@ def _target_key() -> str | None:
     return digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, identity)
 
 
-def _noted_target() -> _Target | None:
+def _cached_target() -> _Target | None:
     """Return what LLVM has said of this processor in an earlier process."""
     key = _target_key()
-    kept = None if key is None else Store(kind="processor").find(key)
-    if kept is None:
+    entry = None if key is None else Store(kind="processor").find(key)
+    if entry is None:
         return None
-    triple, cpu, features, *versions = json.loads(kept[0])
+    triple, cpu, features, *versions = json.loads(entry[0])
     return _Target(triple, cpu, features, tuple(versions))
 
 

@@ -42,7 +42,7 @@ _NAMINGS = (
     "{}",
     "{}$NEWLAPACK",
 )
-_WANTED = ("sgemm", "dgemm", "sgemv", "dgemv")
+_FUNCTIONS = ("sgemm", "dgemm", "sgemv", "dgemv")
 
 
 @dataclass(frozen=True)
@@ -180,12 +180,12 @@ def _file_of(address: int) -> str:
 
 def _library(look_up: _LookUp, naming: str) -> Blas | None:
     """Return the library that names its functions so, if it is there and can be trusted."""
-    addresses = {name: look_up(naming.format(f"cblas_{name}")) for name in _WANTED}
+    addresses = {name: look_up(naming.format(f"cblas_{name}")) for name in _FUNCTIONS}
     dot = look_up(naming.format("cblas_ddot"))
     if not all(addresses.values()) or not dot:
         return None
     integer = _integer(dot)
-    if integer is None or not all(_multiplies(addresses[name], name, integer) for name in _WANTED):
+    if integer is None or not all(_multiplies(addresses[name], name, integer) for name in _FUNCTIONS):
         return None
     return Blas(integer, MappingProxyType(addresses), _file_of(addresses["sgemm"]), *_thread_counts(look_up, naming))
 

@@ -52,8 +52,10 @@ def object_of(binding: Any, machine: Any, triple: str, ir: str, written: str = "
     return content, names
 
 
-def _parsed(binding: Any, machine: Any, triple: str, ir: str, context: Any, there: frozenset[str] = frozenset()) -> Any:
-    """Return a module, if cached code can have what is in it."""
+def _parsed(
+    binding: Any, machine: Any, triple: str, ir: str, context: Any, defined: frozenset[str] = frozenset()
+) -> Any:
+    """Return a module, or refuse it if it has what cached code cannot have."""
     try:
         module = binding.parse_assembly(ir, context)
     except RuntimeError as error:
@@ -67,7 +69,7 @@ def _parsed(binding: Any, machine: Any, triple: str, ir: str, context: Any, ther
                 "Memory that it writes to is given by its caller."
             )
     for function in module.functions:
-        if function.is_declaration and not function.name.startswith("llvm.") and function.name not in there:
+        if function.is_declaration and not function.name.startswith("llvm.") and function.name not in defined:
             raise BuildError(
                 f"native code must call no functions by name, but it declares {function.name!r}. Take its address "
                 "from a table of pointers."

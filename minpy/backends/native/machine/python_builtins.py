@@ -41,7 +41,7 @@ class _MethodDef(ctypes.Structure):
 class _Table(numpy.ndarray[Any, Any]):
     """A table, and what must live as long as the builtin whose `self` it is."""
 
-    kept: tuple[Any, ...]
+    keep_alive: tuple[Any, ...]
 
 
 @cache
@@ -83,10 +83,10 @@ def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: An
         raise ArgumentError(f"builtin: the code of {name!r} has no address.")
     offsets()
     definition = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
-    held = table.view(_Table)
+    self_table = table.view(_Table)
     # CPython lets go of `self` last: "m_ml ... could be kept alive by m_self" (meth_dealloc).
-    held.kept = (definition, owners)
-    function: Callable[..., Any] = _constructor()(ctypes.addressof(definition), held, None)
+    self_table.keep_alive = (definition, owners)
+    function: Callable[..., Any] = _constructor()(ctypes.addressof(definition), self_table, None)
     return function
 
 

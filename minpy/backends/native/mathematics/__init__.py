@@ -151,13 +151,13 @@ def definitions(functions: Iterable[tuple[str, str]]) -> str:
     >>> text.count("define "), text.count("declare float @llvm.fabs.f32")
     (2, 1)
     """
-    needed: dict[str, str] = {}
+    required: dict[str, str] = {}
     sources = []
     for name, dtype in dict.fromkeys(functions):
         text, more = _written(name, dtype)
         sources.append(text)
-        needed.update(more)
-    return "\n".join([*(needed[name] for name in sorted(needed)), "", *sources])
+        required.update(more)
+    return "\n".join([*(required[name] for name in sorted(required)), "", *sources])
 
 
 def _covered(name: str, dtype: str) -> Function:

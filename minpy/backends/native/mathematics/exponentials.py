@@ -117,9 +117,9 @@ def tanh(x: Value) -> Value:
     """
     magnitude, z = abs(x), x * x
     small = x + x * z * polynomial(z, coefficients.TANH[x.type])
-    one = {"float": 28.0, "double": 64.0}[x.type]  # tanh of what makes this t rounds to 1
+    saturation = {"float": 28.0, "double": 64.0}[x.type]  # tanh of what makes this t rounds to 1
     t = magnitude * (2 * LOG2_E)
-    t = where(t > one, one, t)
+    t = where(t > saturation, saturation, t)
     count, n = nearest_integer(t)
     r = t - count
     power = power_of_two(n)

@@ -46,8 +46,8 @@ def _power_double(x: Value, y: Value) -> Value:
     divisor_high = divisor.without_low_bits(27)
     inverse = 1 / divisor
     s_high = (f * inverse).without_low_bits(27)
-    rest = (f - s_high * divisor_high) - s_high * (divisor - divisor_high) - s_high * divisor_low
-    s_low = rest * inverse
+    residual = (f - s_high * divisor_high) - s_high * (divisor - divisor_high) - s_high * divisor_low
+    s_low = residual * inverse
     s = s_high + s_low
     square = s_high * s_high
     square_low = (s_high + s) * s_low
@@ -112,8 +112,8 @@ def cbrt(x: Value) -> Value:
     magnitude = abs(x)
     k, m = split_any(magnitude)
     third, q = nearest_integer(k * (1 / 3))
-    left = k - 3 * third
-    above, below = left > 0.5, left < -0.5
+    remainder = k - 3 * third
+    above, below = remainder > 0.5, remainder < -0.5
     one = x.operand(1.0)
     m_scaled = m * where(above, 2.0, where(below, 0.5, one))
     root = polynomial(m, coefficients.CBRT["double"]) * where(above, 2 ** (1 / 3), where(below, 0.5 ** (1 / 3), one))

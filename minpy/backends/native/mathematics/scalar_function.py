@@ -281,13 +281,13 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     such long functions a processor has hardly another element at hand. The constant is added last, so that it alone
     decides the rounding.
     """
-    constant, *rest = coefficients
-    if len(rest) < 6 or x.type == "float":
-        return x * _horner(x, rest) + constant
+    constant, *higher = coefficients
+    if len(higher) < 6 or x.type == "float":
+        return x * _horner(x, higher) + constant
     z = x * x
-    if len(rest) < 11:
-        return x * (_horner(z, rest[::2]) + x * _horner(z, rest[1::2])) + constant
-    first, second, third, fourth = (_horner(z * z, rest[start::4]) for start in range(4))
+    if len(higher) < 11:
+        return x * (_horner(z, higher[::2]) + x * _horner(z, higher[1::2])) + constant
+    first, second, third, fourth = (_horner(z * z, higher[start::4]) for start in range(4))
     return x * ((first + x * second) + z * (third + x * fourth)) + constant
 
 

@@ -27,12 +27,12 @@ def _turned_single(x: Value) -> tuple[Value, Value]:
         parts = [where(magnitude >= bound, new, part) for new, part in zip(row, parts, strict=True)]
     product = x * parts[0]
     quarters = product.rint()
-    rest = (product - quarters) + x * parts[1]
-    more = rest.rint()
+    fraction = (product - quarters) + x * parts[1]
+    more = fraction.rint()
     # A multiple of four is left out; what stays is small.
     turns = (quarters - 4 * (quarters * 0.25).rint()) + more
-    rest = (rest - more) + x * parts[2]
-    return (turns + rest.format.shifter).bits(), rest * coefficients.HALF_PI["double"][0]
+    fraction = (fraction - more) + x * parts[2]
+    return (turns + fraction.format.shifter).bits(), fraction * coefficients.HALF_PI["double"][0]
 
 
 def _turned_double(x: Value) -> tuple[Value, Value, Value]:
@@ -71,12 +71,12 @@ def _turned_double(x: Value) -> tuple[Value, Value, Value]:
     d5, d4 = (d5 + up) & ones, d4 - (up << 32)
     quarter = (d5 + (1 << 29)).shifted_right(30)
     leading = (d5 - (quarter << 30)).to_number() * 2.0**-30
-    rest = d4.to_number() * 2.0**-62 + (d3.to_number() * 2.0**-94 + d2.to_number() * 2.0**-126)
+    low_part = d4.to_number() * 2.0**-62 + (d3.to_number() * 2.0**-94 + d2.to_number() * 2.0**-126)
     first, second = coefficients.HALF_PI_SHORT["double"]
     product = leading * first
-    rest = leading * second + rest * coefficients.HALF_PI["double"][0]
-    r = product + rest
-    error = (product - r) + rest
+    low_part = leading * second + low_part * coefficients.HALF_PI["double"][0]
+    r = product + low_part
+    error = (product - r) + low_part
     small = abs(x) < 0.78539816339744828
     quarter = where(small, 0, quarter)
     return quarter, where(small, abs(x), r), where(small, 0.0, error)

@@ -1,8 +1,8 @@
 """Passes: rewrite rules over routines, listed and printed.
 
-Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done, does equal
-steps once, and leaves out those that nobody reads. Routines are well formed before and after each, see
-`verifying.verify`.
+Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done, merges
+equal steps, and removes dead ones. Routines are well formed before and after each, see
+`routine_verifier.verify`.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ class Pass:
 
 
 def _transposed(routine: Routine, notes: Notes) -> Routine:
-    """Return the routine with transposes moved, if less is read out of order then."""
-    now = layout_motion.strided_bytes(routine)
-    if not now:
+    """Return the routine with transposes moved, if fewer bytes are read out of order then."""
+    fewest = layout_motion.strided_bytes(routine)
+    if not fewest:
         return routine
     best = routine, Notes()
     for preference in layout_motion.PREFERENCES:
-        own = Notes()
+        own_notes = Notes()
         rule = _either(layout_motion.transposed_later(preference), algebra.rewrite)
-        result = Rewriter(routine, rule, own).rebuilt()
-        left = layout_motion.strided_bytes(result)
-        if left < now:
-            now, best = left, (result, own)
+        result = Rewriter(routine, rule, own_notes).rebuilt()
+        nbytes = layout_motion.strided_bytes(result)
+        if nbytes < fewest:
+            fewest, best = nbytes, (result, own_notes)
     notes.counts.update(best[1].counts)
-    # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
+    # Operands of reductions now have their axes in another order: vectors take the shapes that fit there.
     return best[0] if best[0] is routine else layout_motion.reshaped_later(best[0], notes)
 
 

@@ -89,11 +89,11 @@ ROWS = (
 
 _BY_FUNCTION: dict[str, list[Row]] = {}
 for _row in ROWS:
-    _BY_FUNCTION.setdefault(_row.found[0], []).append(_row)
+    _BY_FUNCTION.setdefault(_row.pattern[0], []).append(_row)
 
 
 def rewrite(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what stands in a step's place by one of the rows, or by what follows below."""
+    """Return the replacement of a step by one of the rows, or by the rules below."""
     if not isinstance(step, Elementwise):
         return None
     for row in _BY_FUNCTION.get(step.function, ()):
@@ -142,8 +142,8 @@ def holds(dtype: numpy.dtype, values: numpy.dtype) -> bool:
         return True
     bits = {"float32": 24, "float64": 53}
     if dtype.kind == "f":
-        needed = bits[values.name] if values.kind == "f" else values.itemsize * 8 - (values.kind == "i")
-        return bits[dtype.name] >= needed
+        value_bits = bits[values.name] if values.kind == "f" else values.itemsize * 8 - (values.kind == "i")
+        return bits[dtype.name] >= value_bits
     if dtype.kind == values.kind:
         return dtype.itemsize >= values.itemsize
     return (dtype.kind, values.kind) == ("i", "u") and dtype.itemsize > values.itemsize

@@ -1,8 +1,8 @@
-"""Products batched over time: what a loop that was unrolled does step by step, and could do in one.
+"""Products batched over time: those that an unrolled loop does step by step become one.
 
 Recurrent networks multiply a few rows by the same matrix at every time step. Where the rows of all steps are known
-before, or are only needed after, one product of all rows takes a fraction of the time: the matrix is read once. The
-rows are put one below the other, in an assembly, in whose memory they are then computed.
+before, or are only needed after, one product of all rows takes a fraction of the time: the matrix is read once. An
+assembly stacks the rows, which are then computed in its memory.
 
 Sums of such products over time, the gradients of the matrix, stay sums: one product of all steps is hardly faster.
 """
@@ -45,7 +45,7 @@ def batched(routine: Routine, notes: Notes) -> Routine:
 
 
 def _groups(routine: Routine) -> list[tuple[int, list[Product]]]:
-    """Return products by one matrix that need neither each other's results nor those of other such groups.
+    """Return groups of products by one matrix that depend neither on each other nor on other such groups.
 
     Each group comes with the number of its part.
     """
@@ -68,7 +68,7 @@ def _groups(routine: Routine) -> list[tuple[int, list[Product]]]:
 
 
 def _independent(steps: Sequence[Step], members: list[Product], groups: Sequence[list[Product]]) -> list[Product]:
-    """Return those whose rows need nothing that one of them gives, if other groups are done at once, too."""
+    """Return the members whose rows depend on no member, if other groups are batched, too."""
     group_of: dict[Step, int] = {step: index for index, group in enumerate(groups) for step in group}
     late: set[Step] = set(members)
     late_groups: set[int] = set()
@@ -91,7 +91,7 @@ def _independent(steps: Sequence[Step], members: list[Product], groups: Sequence
 
 
 def _stacked(arrays: Sequence[Array]) -> Array:
-    """Return an array in which others, of as many columns, lie one below the other."""
+    """Return an array in which others, of as many columns, are stacked."""
     first = arrays[0]
     columns = first.shape[1]
     height = sum(array.shape[0] for array in arrays)

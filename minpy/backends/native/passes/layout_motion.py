@@ -1,8 +1,8 @@
 """Broadcasts, reshapes and transposes are moved behind what is computed of them.
 
-Elementwise functions do not care where their elements lie. Computed before they are broadcast, they are computed once;
-in the order in which their operands lie in memory, nothing is copied, and layouts meet and cancel; in the shape that
-their operands were computed in, they fit into the same loops.
+Elementwise functions may be computed in any layout. Computed before they are broadcast, they are computed once; in the
+order in which their operands lie in memory, nothing is copied, and layouts cancel; in the shape that their operands
+were computed in, they fit into the same loops.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ __all__ = [
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what an elementwise function gives of what is broadcast, computed before that."""
+    """Return an elementwise function of broadcast arrays, computed before they are broadcast."""
     if not isinstance(step, Elementwise) or all(not operand.is_view for operand in step.operands):
         return None
     shape = step.output.shape
     strides = [expanded(operand, shape) for operand in step.operands]
-    same = [axis for axis, length in enumerate(shape) if length > 1 and not any(stride[axis] for stride in strides)]
-    if not same:
+    axes = [axis for axis, length in enumerate(shape) if length > 1 and not any(stride[axis] for stride in strides)]
+    if not axes:
         return None
-    operands = [_without(operand, shape, same) for operand in step.operands]
+    operands = [_without_axes(operand, shape, axes) for operand in step.operands]
     rewriter.notes.add("what is broadcast is computed before")
     return broadcast(Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin), shape)
 
 
-def _without(operand: Array, shape: Sequence[int], same: Sequence[int]) -> Array:
+def _without_axes(operand: Array, shape: Sequence[int], uniform_axes: Sequence[int]) -> Array:
     lead = len(shape) - len(operand.shape)
-    index = tuple(slice(0, 1) if axis + lead in same else slice(None) for axis in range(len(operand.shape)))
+    index = tuple(slice(0, 1) if axis + lead in uniform_axes else slice(None) for axis in range(len(operand.shape)))
     return viewed(operand, lambda values: values[index]) if operand.shape else operand
 
 
@@ -70,10 +70,10 @@ PREFERENCES: tuple[Preference, ...] = (
 
 
 def transposed_later(preference: Preference = PREFERENCES[0]) -> Rule:
-    """Return a rule that has what a step gives of transposed arrays computed as they lie, and transposed then."""
+    """Return a rule by which steps on transposed arrays are computed in memory order, and transposed after."""
 
     def rule(step: Step, rewriter: Rewriter) -> Array | None:
-        # What was moved lies in its own order now, and its other operands do not: it is not moved back for them.
+        # What was moved lies in its own order now; it is not moved back for operands that do not.
         return None if rewriter.is_made else _transposed(step, rewriter, preference)
 
     return rule
@@ -83,7 +83,7 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
     if isinstance(step, Reduce):
         return reduced_as_it_lies(step, rewriter)
     if isinstance(step, Assembly):
-        return _assembled_as_it_lies(step, rewriter)
+        return _assembled_in_memory_order(step, rewriter)
     if not isinstance(step, Elementwise):
         return None
     shape = step.output.shape
@@ -103,15 +103,15 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
 
 
 def computed_in_order(step: Elementwise, order: Sequence[int]) -> Array:
-    """Return what an elementwise step gives, computed with its axes in another order, and seen in its own."""
+    """Return the output of an elementwise step, computed with its axes in another order, and viewed in its own."""
     shape = step.output.shape
     operands = [permuted(operand, shape, order, step.origin) if operand.shape else operand for operand in step.operands]
     result = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
     return restored(result, shape, order)
 
 
-def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
-    """Return what is put together of pieces that are all transposed alike, transposed after it."""
+def _assembled_in_memory_order(step: Assembly, rewriter: Rewriter) -> Array | None:
+    """Return an assembly of pieces that are all transposed alike, transposed after it."""
     orders = {order_of(operand, operand.shape) for operand in step.operands}
     if len(orders) != 1:
         return None
@@ -122,18 +122,18 @@ def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
     natural, lying = contiguous(step.shape), contiguous(shape)
     pieces = []
     for operand, piece in zip(step.operands, step.pieces, strict=True):
-        rest, offset, strides = piece.layout.offset, 0, []
+        remainder, offset, strides = piece.layout.offset, 0, []
         starts = []
-        for apart in natural:
-            start, rest = divmod(rest, apart)
+        for axis_stride in natural:
+            start, remainder = divmod(remainder, axis_stride)
             starts.append(start)
-        for axis, apart in zip(order, lying, strict=True):
+        for axis, axis_stride in zip(order, lying, strict=True):
             count, stride = operand.shape[axis], piece.layout.strides[axis]
             jump = stride // natural[axis] if count > 1 else 1
             if count > 1 and (stride % natural[axis] or starts[axis] + jump * (count - 1) >= step.shape[axis]):
                 return None
-            offset += starts[axis] * apart
-            strides.append(jump * apart)
+            offset += starts[axis] * axis_stride
+            strides.append(jump * axis_stride)
         pieces.append(Layout(offset, tuple(strides)))
     operands = [permuted(operand, operand.shape, order, step.origin) for operand in step.operands]
     rewriter.notes.add("transposes are moved behind assemblies")
@@ -141,7 +141,7 @@ def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
 
 
 def reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
-    """Return the reduction of a transposed array, computed as that lies, and transposed then."""
+    """Return the reduction of a transposed array, computed in memory order, and transposed after."""
     operand = step.operands[0]
     order = order_of(operand, operand.shape)
     if order is None or order == tuple(range(len(order))) or (step.function.startswith("arg") and len(step.axes) != 1):
@@ -160,8 +160,8 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
     Of the shapes in which an array is seen, the finest is taken, that of most axes behind those of length 1 in front:
     reductions and broadcasts along axes of others are along some of its own.
     """
-    wanted = _finest(routine)
-    if not any(stripped(shape) != stripped(array.shape) for array, shape in wanted.items()) and not any(
+    finest = _finest(routine)
+    if not any(stripped(shape) != stripped(array.shape) for array, shape in finest.items()) and not any(
         isinstance(step, Reduce) and _is_loop_reshaped(step.operands[0]) for step in routine.steps
     ):
         return routine
@@ -171,14 +171,14 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
             return _reduced_in_shape(step, rewriter)
         if not isinstance(step, Elementwise):
             return None
-        return _computed_in_shape(step, wanted.get(rewriter.former(step.output), step.output.shape), rewriter)
+        return _computed_in_shape(step, finest.get(rewriter.former(step.output), step.output.shape), rewriter)
 
     return Rewriter(routine, rule, notes).rebuilt()
 
 
 def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
-    """Return the shapes in which elementwise steps are best computed: those of most axes around them."""
-    by = readers(routine)
+    """Return the shapes in which elementwise steps are best computed: the finest ones of their neighbours."""
+    readers_by_array = readers(routine)
     result: dict[Array, tuple[int, ...]] = {}
     for part in routine.parts:
         steps = [step for step in part.steps if _is_loop(step) and step.output.size > 1]
@@ -187,7 +187,7 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
         links: list[tuple[Array, Array | tuple[int, ...]]] = [
             (item, step.output) for step in steps for item in _sources(step, own)
         ]
-        links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
+        links += [(step.output, seen) for step in steps for seen in _shapes_read(step.output, readers_by_array)]
         for _ in range(ROUNDS):
             changed = False
             for first, second in (*links, *reversed(links)):
@@ -197,7 +197,7 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
     return result
 
 
-# Rounds in which shapes go from step to step, forth and back.
+# Rounds in which shapes are passed on from step to step, forward and back.
 ROUNDS = 4
 
 
@@ -215,7 +215,7 @@ def _agree(
 
 
 def _sources(step: Step, own: Collection[Array]) -> list[Array]:
-    """Return what an elementwise step reads of the same size, computed in the same part, seen in any shape."""
+    """Return the operands of an elementwise step that have its size and come from its part, in any shape."""
     if not isinstance(step, Elementwise):
         return []
     shape = step.output.shape
@@ -227,11 +227,11 @@ def _sources(step: Step, own: Collection[Array]) -> list[Array]:
     return [root for root in roots if root in own]
 
 
-def _shapes_wanted(array: Array, by: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
+def _shapes_read(array: Array, readers_by_array: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
     """Return the shapes in which loops read an array."""
-    views = [item.output for item in by.get(array, ()) if isinstance(item, View)]
+    views = [item.output for item in readers_by_array.get(array, ()) if isinstance(item, View)]
     whole = [view for view in views if view.size == array.size and view.is_contiguous]
-    return [item.shape for item in whole if any(map(_is_loop, by.get(item, ())))]
+    return [item.shape for item in whole if any(map(_is_loop, readers_by_array.get(item, ())))]
 
 
 def _is_loop_reshaped(array: Array) -> bool:
@@ -243,7 +243,7 @@ def _is_loop(reader: Step | Part) -> TypeGuard[Elementwise | Reduce]:
 
 
 def _computed_in_shape(step: Elementwise, target: tuple[int, ...], rewriter: Rewriter) -> Array | None:
-    """Return what an elementwise step gives, computed in another shape."""
+    """Return the output of an elementwise step, computed in another shape."""
     shape = step.output.shape
     if stripped(target) == stripped(shape):
         return None
@@ -265,8 +265,8 @@ def _reshaped(operand: Array, shape: tuple[int, ...], target: tuple[int, ...]) -
     if not operand.shape:
         return operand
     result = viewed(broadcast(operand, shape), lambda values: values.reshape(target))
-    same = [axis for axis, stride in enumerate(expanded(result, target)) if stride == 0]
-    return _without(result, target, same)
+    uniform_axes = [axis for axis, stride in enumerate(expanded(result, target)) if stride == 0]
+    return _without_axes(result, target, uniform_axes)
 
 
 def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:
@@ -287,25 +287,25 @@ def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:
 
 
 def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> list[int] | None:
-    """Return the axes of a shape that are the same elements as axes of it when it is seen in another one.
+    """Return the axes of a shape that hold the same elements as some axes of another shape of it.
 
     >>> _axes_in((2, 3, 4), (2, 12), (1,)), _axes_in((2, 12), (2, 3, 4), (2,))
     ([1, 2], None)
     """
-    ours = [(length, axis) for axis, length in enumerate(shape) if length != 1]
-    theirs = [(length, axis) for axis, length in enumerate(seen) if length != 1]
+    own_axes = [(length, axis) for axis, length in enumerate(shape) if length != 1]
+    seen_axes = [(length, axis) for axis, length in enumerate(seen) if length != 1]
     result: list[int] = []
-    while ours:
-        group, others = [ours.pop(0)], [theirs.pop(0)]
-        size, other_size = group[0][0], others[0][0]
-        while size != other_size:
-            if size < other_size:
-                group.append(ours.pop(0))
+    while own_axes:
+        group, seen_group = [own_axes.pop(0)], [seen_axes.pop(0)]
+        size, seen_size = group[0][0], seen_group[0][0]
+        while size != seen_size:
+            if size < seen_size:
+                group.append(own_axes.pop(0))
                 size *= group[-1][0]
             else:
-                others.append(theirs.pop(0))
-                other_size *= others[-1][0]
-        reduced = {axis in axes for _, axis in others}
+                seen_group.append(seen_axes.pop(0))
+                seen_size *= seen_group[-1][0]
+        reduced = {axis in axes for _, axis in seen_group}
         if len(reduced) != 1:
             return None
         if reduced == {True}:

@@ -24,10 +24,10 @@ COMMUTATIVE = frozenset(
 
 @dataclass(frozen=True)
 class Row:
-    """Two patterns that compute the same, but for what the row is in the table for."""
+    """A pattern, and the one that replaces it, which computes the same."""
 
-    found: Pattern
-    better: Pattern
+    pattern: Pattern
+    replacement: Pattern
     kinds: str = "biuf"  # of the dtypes for which they do
     because: str = ""  # why they do, where it is not plain
 
@@ -37,7 +37,7 @@ class Row:
         >>> str(Row(("multiply", "x", 1), "x"))
         'multiply(x, 1) -> x'
         """
-        return f"{_text(self.found)} -> {_text(self.better)}"
+        return f"{_text(self.pattern)} -> {_text(self.replacement)}"
 
 
 def _text(pattern: Pattern) -> str:
@@ -47,13 +47,13 @@ def _text(pattern: Pattern) -> str:
 
 
 def applied(row: Row, step: Step) -> Array | None:
-    """Return what stands in a step's place by a row; None, if it is not what the row is about."""
-    if not isinstance(step, Elementwise) or step.function != row.found[0]:
+    """Return the replacement of a step by a row; None, if the step does not match."""
+    if not isinstance(step, Elementwise) or step.function != row.pattern[0]:
         return None
     if step.operands[-1].dtype.kind not in row.kinds:
         return None
-    for names in _matches(row.found, step):
-        result = _built(row.better, names, step)
+    for names in _matches(row.pattern, step):
+        result = _built(row.replacement, names, step)
         if result.shape == step.output.shape:
             return result
         return broadcast(result, step.output.shape)

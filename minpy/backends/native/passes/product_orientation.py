@@ -3,8 +3,8 @@
 BLAS copies blocks of both matrices before it multiplies them. That of the second one is dearer, and dearer still if it
 is read across its rows, as a dense layer reads its weight, `x @ weight.T`. Computed as `weight @ x.T`, the smaller
 matrix is the second one. The result then lies with its features first, and should do so until the next product, which
-takes either: a loop that reads some of its operands across their rows costs more than what is saved. So it is decided
-for all products and the loops between them at once, forward and backward, in nanoseconds as they were measured.
+takes either: a loop that reads some of its operands across their rows costs more than is saved. So all products and the
+loops between them are oriented at once, forward and backward, by a cost model in nanoseconds.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def oriented(routine: Routine, notes: Notes) -> Routine:
     return Rewriter(routine, rule, notes).rebuilt()
 
 
-class _Seen(NamedTuple):
-    """How an array is seen as its root lies, and as it would if that were turned; None, if no strides lead there."""
+class _Operand(NamedTuple):
+    """An operand as its root lies, and as if the root were transposed; None, if no strides give that view."""
 
     root: Array
     usual: Array
@@ -82,7 +82,7 @@ class _Seen(NamedTuple):
         return self.turned if self.root in turned else self.usual
 
 
-# What a step costs in nanoseconds, when some arrays are turned.
+# What a step costs in nanoseconds, when some arrays are transposed.
 _Cost = Callable[[Collection[Array]], float]
 
 
@@ -105,7 +105,7 @@ class _Orienting:
 
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
-        self.free = {step.outputs[0] for step in routine.steps if _can_be_turned(step)}
+        self.transposable = {step.outputs[0] for step in routine.steps if _can_be_turned(step)}
         self.tables: list[_Table] = []
         self.tables_of: dict[Array, list[int]] = {}
 
@@ -114,17 +114,17 @@ class _Orienting:
         products = [step for step in self.routine.steps if isinstance(step, Product) and self._may_gain(step)]
         if not products:
             return set()
-        moves = self._moves(products, _groups(self.routine, self.free))
+        moves = self._moves(products, _groups(self.routine, self.transposable))
         everything = frozenset().union(*moves)
-        self.free = set(everything)
+        self.transposable = set(everything)
         for step in self.routine.steps:
-            self._note(step)
+            self._add_step(step)
         for part in self.routine.parts:
             for array in (*part.outputs, *(source for _, source in part.updates)):
                 self._add([array.root], _copied(array.root))
         best: set[Array] = set()
         for start in (frozenset(), everything):
-            result = self._descended(set(start), moves)
+            result = self._improved(set(start), moves)
             if self.total(result) < self.total(best):
                 best = result
         return best if self.total(best) < self.total(set()) - LEAST_SAVED else set()
@@ -132,7 +132,7 @@ class _Orienting:
     # What steps cost --------------------------------------------------------------------------------------------------
 
     def _add(self, arrays: Iterable[Array], cost: _Cost) -> None:
-        free = tuple(dict.fromkeys(array for array in arrays if array in self.free))
+        free = tuple(dict.fromkeys(array for array in arrays if array in self.transposable))
         if free:
             costs = tuple(map(cost, _subsets(free)))
             if any(cost_of_set != costs[0] for cost_of_set in costs):
@@ -140,34 +140,36 @@ class _Orienting:
                     self.tables_of.setdefault(array, []).append(len(self.tables))
                 self.tables.append(_Table(free, costs))
 
-    def _seen(self, array: Array) -> _Seen:
+    def _operand(self, array: Array) -> _Operand:
         root = array.root
-        if root not in self.free:
-            return _Seen(root, array, array)
+        if root not in self.transposable:
+            return _Operand(root, array, array)
         turned = restored(Array(root.shape[::-1], root.dtype), root.shape, _TURNED)
-        return _Seen(root, array, reviewed(array.step, turned) if isinstance(array.step, View) else turned)
+        return _Operand(root, array, reviewed(array.step, turned) if isinstance(array.step, View) else turned)
 
-    def _note(self, step: Step) -> None:
+    def _add_step(self, step: Step) -> None:
         """Add what a step costs."""
         if isinstance(step, View):
             return
-        if not any(array in self.free for array in (*(operand.root for operand in step.operands), *step.outputs)):
+        if not any(
+            array in self.transposable for array in (*(operand.root for operand in step.operands), *step.outputs)
+        ):
             return
         if isinstance(step, Product):
             self._add([*(operand.root for operand in step.operands), step.output], self._product(step))
         elif isinstance(step, Elementwise):
             for operand in step.operands:
                 if operand.size * 2 > step.output.size:
-                    self._add([operand.root, step.output], _read(self._seen(operand), step.output))
+                    self._add([operand.root, step.output], _read(self._operand(operand), step.output))
         elif isinstance(step, Reduce):
-            self._add([step.operands[0].root], _reduced(self._seen(step.operands[0]), step))
+            self._add([step.operands[0].root], _reduced(self._operand(step.operands[0]), step))
         else:
             for operand in step.operands:
                 self._add([operand.root], _copied(operand.root))
 
     def _product(self, step: Product) -> _Cost:
         output = step.output
-        first, second, *added = map(self._seen, step.operands)
+        first, second, *added = map(self._operand, step.operands)
         (rows, depth), columns = step.operands[0].shape[-2:], output.shape[-1]
         count = math.prod(output.shape[:-2])
         is_dear = not is_small(step) and min(rows, columns) > 1
@@ -196,26 +198,26 @@ class _Orienting:
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     def _may_gain(self, step: Product) -> bool:
-        """Tell whether a product would take less time if everything that is free lay as it likes best."""
-        free = tuple({array.root for array in (*step.operands, step.output)} & self.free)
+        """Tell whether a product would take less time if all arrays that can be transposed lay as it likes best."""
+        free = tuple({array.root for array in (*step.operands, step.output)} & self.transposable)
         cost = self._product(step)
         return min(map(cost, _subsets(free))) < cost(()) - LEAST_SAVED / 2
 
     def _moves(self, products: Sequence[Product], groups: Mapping[Array, frozenset[Array]]) -> list[frozenset[Array]]:
-        """Return the sets of arrays that are turned together: groups, pairs of them, and arrays of products alone."""
+        """Return the sets of arrays to transpose together: groups, pairs of them, and single arrays of products."""
         result: dict[frozenset[Array], None] = {}
         pairs: dict[frozenset[Array], None] = {}
         for step in products:
-            around = [array.root for array in (step.output, *step.operands) if array.root in self.free]
-            near = list(dict.fromkeys(groups[array] for array in around))
-            result.update((group, None) for group in near)
-            result.update((frozenset([array]), None) for array in around)
-            if sum(map(len, near)) <= MOST_IN_PAIRS:
-                pairs.update((item | other, None) for item, other in combinations(near, 2))
+            free_arrays = [array.root for array in (step.output, *step.operands) if array.root in self.transposable]
+            near_groups = list(dict.fromkeys(groups[array] for array in free_arrays))
+            result.update((group, None) for group in near_groups)
+            result.update((frozenset([array]), None) for array in free_arrays)
+            if sum(map(len, near_groups)) <= MOST_IN_PAIRS:
+                pairs.update((first | second, None) for first, second in combinations(near_groups, 2))
         return [*result, *pairs]
 
-    def _descended(self, turned: set[Array], moves: Sequence[frozenset[Array]]) -> set[Array]:
-        """Return what is turned when no move makes it better any more."""
+    def _improved(self, turned: set[Array], moves: Sequence[frozenset[Array]]) -> set[Array]:
+        """Return a local optimum: the arrays that are transposed when no move makes it better any more."""
         touched = [{number for array in move for number in self.tables_of.get(array, ())} for move in moves]
         for _ in range(ROUNDS):
             is_better = False
@@ -231,7 +233,7 @@ class _Orienting:
         return math.fsum(self.tables[number].cost(turned) for number in numbers)
 
     def total(self, turned: Collection[Array]) -> float:
-        """Return what all that depends on it costs when some arrays are turned."""
+        """Return what all steps cost when some arrays are transposed."""
         return self._sum(range(len(self.tables)), turned)
 
 
@@ -250,9 +252,9 @@ def _groups(routine: Routine, free: Collection[Array]) -> Mapping[Array, frozens
                 if operand.root in groups and operand.shape == step.output.shape:
                     first, second = groups[operand.root], groups[step.output]
                     if first is not second:
-                        less, more = sorted((first, second), key=len)
-                        more.extend(less)
-                        groups.update(dict.fromkeys(less, more))
+                        smaller, larger = sorted((first, second), key=len)
+                        larger.extend(smaller)
+                        groups.update(dict.fromkeys(smaller, larger))
     frozen: dict[int, frozenset[Array]] = {}
     for group in groups.values():
         if id(group) not in frozen:
@@ -260,8 +262,8 @@ def _groups(routine: Routine, free: Collection[Array]) -> Mapping[Array, frozens
     return {array: frozen[id(group)] for array, group in groups.items()}
 
 
-def _read(seen: _Seen, output: Array) -> _Cost:
-    """Return what it costs to read an array for each element of another one."""
+def _read(seen: _Operand, output: Array) -> _Cost:
+    """Return the cost of reading an array for each element of another one."""
     natural = tuple(range(len(output.shape)))
 
     def order_now(array: Array | None) -> tuple[int, ...] | None:
@@ -283,8 +285,8 @@ def _read(seen: _Seen, output: Array) -> _Cost:
     return cost
 
 
-def _reduced(seen: _Seen, step: Reduce) -> _Cost:
-    """Return what it costs to reduce an array: what is taken along rows is in registers, maybe in several phases."""
+def _reduced(seen: _Operand, step: Reduce) -> _Cost:
+    """Return the cost of reducing an array: reductions along rows are in registers, maybe in several phases."""
 
     def cost(turned: Collection[Array]) -> float:
         if seen.root not in turned:

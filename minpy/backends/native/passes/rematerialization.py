@@ -1,8 +1,8 @@
-"""Cheap values are computed again by a later part, rather than kept for it.
+"""Cheap values are computed again by a later part, rather than saved for it.
 
-That moves fewer bytes, where the earlier part need not store them at all. Where it stores them for itself, as what a
-convolution reads, it takes less memory: a batch norm's result is computed again of what the norm reads, which is kept
-anyway.
+That moves fewer bytes where the earlier part need not store them at all. Where it stores them for itself, as operands
+of a convolution, it takes less memory: a batch norm's result is computed again from the norm's operands, which are
+saved anyway.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from minpy.backends.native.passes.rewriting import Notes, key_of, remade, withou
 
 __all__ = ["recomputed"]
 
-# Elements of an array that is worth the trouble: smaller ones stay in the cache.
+# Elements of the smallest array that is computed again: smaller ones stay in the cache.
 LEAST_KEPT = 4096
 
-# Bytes of an array that is not kept even though the first part stores it for itself: memory for little time.
+# Bytes of the smallest array that is not saved even though the first part stores it for itself, to save memory.
 LEAST_FREED = 1 << 20
 
 # Steps that are done again for one array.
@@ -42,14 +42,14 @@ def recomputed(routine: Routine, notes: Notes) -> Routine:
         return routine
     notes.add("cheap values are computed again, not kept", len(again))
     first, last = routine.parts
-    return without_dead_steps(Routine([first, _Rebuilt(last, again).part()]))
+    return without_dead_steps(Routine([first, _RecomputingPart(last, again).part()]))
 
 
 class _Recomputing:
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
         first, last = routine.parts
-        self.own = {output for step in first.steps for output in step.outputs}
+        self.own_outputs = {output for step in first.steps for output in step.outputs}
         states = {target for part in routine.parts for target, _ in part.updates}
         self.inputs = {array for array in first.inputs if array not in states}
         self.read = {operand.root for step in last.steps if not isinstance(step, View) for operand in step.operands}
@@ -57,7 +57,7 @@ class _Recomputing:
         self.steps: dict[Array, tuple[frozenset[Step], frozenset[Array]] | None] = {}
 
     def again(self) -> set[Array]:
-        """Return what is computed again, also what lies between."""
+        """Return the arrays that are computed again, with intermediate ones."""
         candidates = [
             step.output
             for step in self.routine.parts[0].steps
@@ -66,44 +66,44 @@ class _Recomputing:
         candidates = [array for array in candidates if self._cone(array) is not None]
         if not candidates:
             return set()
-        there = self._there_anyway()
+        in_memory = self._in_memory_anyway()
         returned = {array.root for array in self.routine.parts[0].outputs}
         dropped: set[Array] = set()
         result: set[Array] = set()
         for array in candidates:
             self.steps.clear()
-            kept = self.read - dropped - {array}
-            cone = self._cone(array, kept)
+            saved = self.read - dropped - {array}
+            cone = self._cone(array, saved)
             if cone is None or array in returned:
                 continue
             steps, leaves = cone
-            if array in there:
+            if array in in_memory:
                 is_better = array.nbytes >= LEAST_FREED and sum(leaf.nbytes for leaf in leaves) <= 2 * array.nbytes
             else:
-                is_better = sum(leaf.nbytes for leaf in leaves if leaf not in kept) < 2 * array.nbytes
+                is_better = sum(leaf.nbytes for leaf in leaves if leaf not in saved) < 2 * array.nbytes
             if is_better:
                 dropped.add(array)
                 result.update(step.outputs[0] for step in steps)
         return result
 
-    def _there_anyway(self) -> set[Array]:
-        """Return what is in memory after the first part even if no other part asks for it."""
+    def _in_memory_anyway(self) -> set[Array]:
+        """Return the arrays in memory after the first part even if no other part reads them."""
         (schedule,) = scheduled(Routine([self.routine.parts[0]]))
-        there = {array.root for array in self.routine.parts[0].outputs}
+        in_memory = {array.root for array in self.routine.parts[0].outputs}
         for item in schedule.items:
-            there.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
-        return there
+            in_memory.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
+        return in_memory
 
-    def _cone(self, array: Array, kept: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
-        """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
+    def _cone(self, array: Array, saved: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
+        """Return the steps that compute an array, and what they read; None, if they are expensive, or too many."""
         if array in self.steps:
             return self.steps[array]
-        self.steps[array] = result = self._computed_cone(array, self.read - {array} if kept is None else kept)
+        self.steps[array] = result = self._computed_cone(array, self.read - {array} if saved is None else saved)
         return result
 
-    def _computed_cone(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
+    def _computed_cone(self, array: Array, saved: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
         step = array.step
-        if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own:
+        if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own_outputs:
             return None
         steps: frozenset[Step] = frozenset([step])
         leaves: frozenset[Array] = frozenset()
@@ -111,13 +111,13 @@ class _Recomputing:
             root = operand.root
             if root.is_constant:
                 continue
-            if root in kept or root in self.inputs:
+            if root in saved or root in self.inputs:
                 leaves |= {root}
                 continue
-            if root.size < LEAST_KEPT and root in self.own:  # keeping a small array costs nothing
+            if root.size < LEAST_KEPT and root in self.own_outputs:  # keeping a small array costs nothing
                 leaves |= {root}
                 continue
-            cone = self._cone(root, kept)
+            cone = self._cone(root, saved)
             if cone is None:
                 return None
             steps, leaves = steps | cone[0], leaves | cone[1]
@@ -126,16 +126,16 @@ class _Recomputing:
         return steps, leaves
 
 
-class _Rebuilt:
+class _RecomputingPart:
     """A part that computes some arrays of an earlier one again, where it first needs them."""
 
     def __init__(self, part: Part, again: Collection[Array]) -> None:
         self.old = part
-        self.again = again
+        self.recomputed = again
         self.new: dict[Array, Array] = {}
         self.steps: list[Step] = []
-        self.own = set(part.steps)
-        self.known: dict[Any, Elementwise] = {}
+        self.own_outputs = set(part.steps)
+        self.computed: dict[Any, Elementwise] = {}
 
     def part(self) -> Part:
         for step in self.old.steps:
@@ -147,9 +147,9 @@ class _Rebuilt:
 
     def _redo(self, step: Step) -> None:
         operands = tuple(map(self._current, step.operands))
-        new = step if operands == step.operands and step in self.own else remade(step, operands)
+        new = step if operands == step.operands and step in self.own_outputs else remade(step, operands)
         if isinstance(new, Elementwise):  # what the part has computed already is not computed again for it
-            same = self.known.setdefault(key_of(new), new)
+            same = self.computed.setdefault(key_of(new), new)
             if same is not new:
                 self.new[step.outputs[0]] = same.output
                 return
@@ -161,7 +161,7 @@ class _Rebuilt:
             return self.new[array]
         if isinstance(array.step, View):
             root = self._current(array.root)
-            if root is array.root and array.step not in self.own:
+            if root is array.root and array.step not in self.own_outputs:
                 return array
             result = array
             if root is not array.root:
@@ -170,7 +170,7 @@ class _Rebuilt:
                 self.steps.append(result.step)
             self.new[array] = result
             return result
-        if array in self.again:
+        if array in self.recomputed:
             assert array.step is not None
             self._redo(array.step)
             return self.new[array]

@@ -1,7 +1,7 @@
 """The rewriter: all changes of routines go through it.
 
-A routine is rebuilt step by step, in order. Each step is offered to a rule, which says what gives the same; whatever
-read the old arrays then reads the new ones, in all parts. Equal steps are done once, and steps that nobody reads go.
+A routine is rebuilt step by step, in order. Each step is offered to a rule, which may return a replacement; whatever
+read the old arrays then reads the new ones, in all parts. Equal steps are merged, and dead steps are removed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minpy.backends.native.language.layout_algebra import reviewed
 
 __all__ = ["Notes", "Rewriter", "Rule", "key_of", "multiplied_as_it_lies", "readers", "remade", "without_dead_steps"]
 
-# How often rules take each other's results, at most.
+# How often rules are applied to each other's results, at most.
 DEPTH = 40
 
 
@@ -57,12 +57,12 @@ class Notes:
         return "\n".join(f"{times:6} {rule}" for rule, times in self.counts.most_common())
 
 
-# What gives the same as a step: arrays in place of its outputs; None, if the rule does not match.
+# Returns the array that replaces a step's output; None, if the rule does not match.
 Rule = Callable[[Step, "Rewriter"], "Array | None"]
 
 
 def readers(routine: Routine) -> dict[Array, list[Step | Part]]:
-    """Return who reads each array: steps, and parts whose outputs and updates it is among, once for every time."""
+    """Return the readers of each array: steps, and parts among whose outputs and updates it is, once for every time."""
     result: dict[Array, list[Step | Part]] = {}
     for part in routine.parts:
         for step in part.steps:
@@ -80,68 +80,68 @@ class Rewriter:
         self.routine = routine  # as it was
         self.rule = rule
         self.notes = notes
-        self.readers = readers(routine)  # who reads each of its arrays
-        # Inputs that have other values later: nothing stands for them that could be read then.
+        self.readers = readers(routine)  # of each of its arrays
+        # Inputs that parts update: their values may not be read from them later.
         self._states = {target for part in routine.parts for target, _ in part.updates}
-        self._gone: set[Array] = set()
+        self._stale_states: set[Array] = set()
         self.is_made = False  # whether the step that is offered now was made by a rule
         self._replaced: dict[Array, Array] = {}
         self._former: dict[Array, Array] = {}
-        self._there: dict[Step, int] = {}
-        self._known: dict[Any, Step] = {}
+        self._part_numbers: dict[Step, int] = {}
+        self._steps_by_key: dict[Any, Step] = {}
         self._keys_of: dict[Array, list[Any]] = {}  # of what reads a state
         self._steps: list[Step] = []
         self.number = 0  # of the part that is rebuilt now
 
     def rebuilt(self) -> Routine:
-        """Return the routine as it is when the rule was applied to all steps, without those that nobody reads."""
+        """Return the routine with the rule applied to all steps, without dead steps."""
         parts = []
         for number, part in enumerate(self.routine.parts):
             self.number = number
             self._steps = []
             for step in part.steps:
                 self._replace(step)
-            updates = [(target, self._of_its_own(source)) for target, source in part.updates]
+            updates = [(target, self._as_update(source)) for target, source in part.updates]
             parts.append(Part(part.name, list(part.inputs), self._steps, self._outputs(part), updates))
             for target, _ in part.updates:
-                self._gone.add(target)
+                self._stale_states.add(target)
                 self._forget(target)
         return without_dead_steps(Routine(parts))
 
     def former(self, array: Array) -> Array:
-        """Return what an array stands for in the routine as it was: itself, if it is new."""
+        """Return the array of the old routine that an array replaces: itself, if it is new."""
         return self._former.get(array, array)
 
     def readers_of(self, array: Array) -> list[Step | Part]:
-        """Return who read what an array stands for in the routine as it was: none, if it is new."""
+        """Return the readers, in the old routine, of the array that an array replaces: none, if it is new."""
         return self.readers.get(self.former(array), [])
 
     def is_read_once(self, array: Array) -> bool:
-        """Tell whether an array of the routine as it was has one reader."""
+        """Tell whether an array has one reader in the old routine."""
         return len(self.readers_of(array)) == 1
 
     def is_of_this_part(self, array: Array) -> bool:
         """Tell whether a step of the part that is rebuilt now gives an array."""
-        return array.step is not None and self._there.get(array.step) == self.number
+        return array.step is not None and self._part_numbers.get(array.step) == self.number
 
     def current(self, array: Array) -> Array:
-        """Return what an array of the routine as it was is now."""
+        """Return the array that replaces one of the old routine."""
         return self._replaced.get(array, array)
 
     def add(self, array: Array) -> Array:
-        """Add the step that gives an array, and those that it needs, where they are not there yet."""
+        """Add the step that gives an array, and those that it depends on, unless they have been added."""
         return self._add(array, 0)
 
     def _replace(self, step: Step) -> None:
         operands = tuple(map(self.current, step.operands))
         outputs: Sequence[Array]
         if isinstance(step, View) and operands[0].is_view:
-            outputs = (self._reviewed(step, operands[0], 0),)
+            outputs = (self._view_of_view(step, operands[0], 0),)
         else:
             if isinstance(step, Call):
                 operands = tuple(map(self._as_contiguous, operands, step.operands))
             elif isinstance(step, Product):
-                operands = tuple(map(self._as_multiplied, operands, step.operands))
+                operands = tuple(map(self._as_blas_operand, operands, step.operands))
             new = step if operands == step.operands else remade(step, operands)
             for output, old in zip(new.outputs, step.outputs, strict=True):
                 if output is not old:
@@ -158,16 +158,16 @@ class Rewriter:
             return array
         return self._add_plain(Elementwise.of("copy", array))
 
-    def _as_multiplied(self, array: Array, old: Array) -> Array:
+    def _as_blas_operand(self, array: Array, old: Array) -> Array:
         if multiplied_as_it_lies(array) or not multiplied_as_it_lies(old):
             return array
         return self._add_plain(Elementwise.of("copy", array))
 
-    def _as_it_was(self, old: Array) -> Array:
+    def _in_old_layout(self, old: Array) -> Array:
         return self._as_contiguous(self.current(old), old)
 
-    def _of_its_own(self, old: Array) -> Array:
-        new = self._as_it_was(old)
+    def _as_update(self, old: Array) -> Array:
+        new = self._in_old_layout(old)
         if old.root.step is not None and new.root.step is None:
             return self._add_plain(Elementwise.of("copy", new))
         return new
@@ -175,36 +175,36 @@ class Rewriter:
     def _outputs(self, part: Part) -> list[Array]:
         """Return the outputs, each in memory of its own where it was so: callers may write into what they get."""
         outputs: list[Array] = []
-        taken: dict[Array, Array] = {}
+        old_roots: dict[Array, Array] = {}
         for old in part.outputs:
-            new = self._as_it_was(old)
+            new = self._in_old_layout(old)
             root = new.root
             was_own = old.root.step is not None
-            if was_own and (root.step is None or taken.get(root, old.root) is not old.root):
+            if was_own and (root.step is None or old_roots.get(root, old.root) is not old.root):
                 copy = Elementwise.of("copy", new)
                 self._append(copy.step)  # type: ignore[arg-type]
                 new = copy
-            taken.setdefault(new.root, old.root)
+            old_roots.setdefault(new.root, old.root)
             outputs.append(new)
         return outputs
 
     def _add(self, array: Array, depth: int) -> Array:
         step = array.step
-        if step is None or step in self._there:
+        if step is None or step in self._part_numbers:
             return array
         operands = tuple(self._add(operand, depth) for operand in step.operands)
         if operands != step.operands:
             if isinstance(step, View) and operands[0].is_view:
-                return self._reviewed(step, operands[0], depth)
+                return self._view_of_view(step, operands[0], depth)
             if isinstance(step, Call):
                 operands = tuple(map(self._as_contiguous, operands, step.operands))
             elif isinstance(step, Product):
-                operands = tuple(map(self._as_multiplied, operands, step.operands))
+                operands = tuple(map(self._as_blas_operand, operands, step.operands))
             step = remade(step, operands)
         return self._added(step, depth)[array.index]
 
-    def _reviewed(self, view: View, root: Array, depth: int) -> Array:
-        """Return what a view of what has become a view shows: of a copy, if need be."""
+    def _view_of_view(self, view: View, root: Array, depth: int) -> Array:
+        """Return a view of an array that has become a view itself: of a copy, if need be."""
         result = reviewed(view, root)
         if result is None:
             result = reviewed(view, self._add_plain(Elementwise.of("copy", root, origin=view.origin)))
@@ -219,37 +219,37 @@ class Rewriter:
         return self._shared(array.step)[array.index]
 
     def _added(self, step: Step, depth: int) -> tuple[Array, ...]:
-        """Add a step whose operands are there, or what the rule has in its place."""
+        """Add a step whose operands have been added, or what the rule replaces it by."""
         if self.rule is not None and depth < DEPTH and len(step.outputs) == 1:
             self.is_made = depth > 0
             result = self.rule(step, self)
-            if result is not None and result is not step.outputs[0] and self._holds(result):
+            if result is not None and result is not step.outputs[0] and self._keeps_its_value(result):
                 assert (result.shape, result.dtype) == (step.output.shape, step.output.dtype), step.label()
                 return (self._add(result, depth + 1),)
         return self._shared(step)
 
-    def _holds(self, array: Array) -> bool:
-        """Tell whether an array has the value it is to have, now and later: it may not be read from a state anew."""
-        return array.root not in self._states and not (self._gone and self._reads_what_is_gone(array))
+    def _keeps_its_value(self, array: Array) -> bool:
+        """Tell whether an array keeps its value until it is read: it may not be read from a state that changes."""
+        return array.root not in self._states and not (self._stale_states and self._reads_stale_state(array))
 
-    def _reads_what_is_gone(self, array: Array) -> bool:
-        if array.root in self._gone:
+    def _reads_stale_state(self, array: Array) -> bool:
+        if array.root in self._stale_states:
             return True
         step = array.step
-        return step is not None and step not in self._there and any(map(self._reads_what_is_gone, step.operands))
+        return step is not None and step not in self._part_numbers and any(map(self._reads_stale_state, step.operands))
 
     def _shared(self, step: Step) -> tuple[Array, ...]:
-        """Return what a step like this gives that is there already, or add it."""
+        """Return the outputs of an equal step that has been added, or add this one."""
         key = key_of(step)
         if key is not None:
             if not _is_shared_by_parts(step):
                 key = (self.number, key)
-            same = self._known.get(key)
+            same = self._steps_by_key.get(key)
             if same is not None and same is not step:
                 if not isinstance(step, View):
                     self.notes.add("common subexpressions are computed once")
                 return same.outputs
-            self._known[key] = step
+            self._steps_by_key[key] = step
             for operand in step.operands:
                 if operand.root in self._states:
                     self._keys_of.setdefault(operand.root, []).append(key)
@@ -257,26 +257,26 @@ class Rewriter:
         return step.outputs
 
     def _append(self, step: Step) -> None:
-        if step not in self._there:
-            self._there[step] = self.number
+        if step not in self._part_numbers:
+            self._part_numbers[step] = self.number
             self._steps.append(step)
 
     def _forget(self, target: Array) -> None:
-        """Forget what was computed of an input that has new values now: the same of it is something else."""
+        """Forget the steps that read an input that has new values now: equal steps give other values."""
         for key in self._keys_of.pop(target, ()):
-            self._known.pop(key, None)
+            self._steps_by_key.pop(key, None)
 
 
 def _is_shared_by_parts(step: Step) -> bool:
-    """Tell whether a later part reads what an earlier one computed, rather than compute it again: if that is dear."""
+    """Tell whether later parts read the result of an equal step in an earlier part, rather than compute it again."""
     if isinstance(step, Elementwise):
         return step.function == "copy" or step.function in DEAR_FUNCTIONS
-    # Views are shared for what is shared: they cost nothing.
+    # Views are shared with what they show: they cost nothing.
     return isinstance(step, View | Product | Reduce)
 
 
 def key_of(step: Step) -> Any:
-    """Return what equal steps have in common; None for steps of which each is to be done."""
+    """Return a key that equal steps share; None for steps that are never merged."""
     operands = tuple(_operand_key(operand) for operand in step.operands)
     if isinstance(step, Elementwise):
         return ("elementwise", step.function, step.output.dtype, operands)
@@ -341,19 +341,19 @@ def multiplied_as_it_lies(array: Array) -> bool:
 
 
 def without_dead_steps(routine: Routine) -> Routine:
-    """Return a routine without the steps that nobody reads. Calls stay, but those known to do nothing else.
+    """Return a routine without dead steps. Calls stay, unless they are known to have no side effects.
 
-    A call with a native form is known: it is an operator of ours. Random numbers and users' functions are not.
+    A call with a native form has none: it is an operator of ours. Random numbers and users' functions may have some.
     """
-    needed: set[Array] = set()
+    live: set[Array] = set()
     parts = []
     for part in reversed(routine.parts):
-        needed.update(part.outputs, (source for _, source in part.updates))
-        kept: list[Step] = []
+        live.update(part.outputs, (source for _, source in part.updates))
+        live_steps: list[Step] = []
         for step in reversed(part.steps):
             has_effects = isinstance(step, Call) and step.form is None
-            if has_effects or any(output in needed for output in step.outputs):
-                needed.update(step.operands)
-                kept.append(step)
-        parts.append(Part(part.name, part.inputs, kept[::-1], part.outputs, part.updates))
+            if has_effects or any(output in live for output in step.outputs):
+                live.update(step.operands)
+                live_steps.append(step)
+        parts.append(Part(part.name, part.inputs, live_steps[::-1], part.outputs, part.updates))
     return Routine(parts[::-1])

@@ -1,4 +1,4 @@
-"""Copies of views are computed in their own order at once; sums of padded slices are put together once."""
+"""Copies of views are computed in their own order directly; sums of padded slices become one assembly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST_ASSEMBLY = 1 << 24
 
 
 def copies_computed(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return a copy of a view of what was just computed, for the copy alone, as computed in that order at once."""
+    """Return a copy of a view, if nothing else reads what it shows, as computed in the order of the copy directly."""
     if not isinstance(step, Elementwise) or step.function != "copy":
         return None
     view = step.operands[0].step
@@ -55,7 +55,7 @@ def copies_computed(step: Step, rewriter: Rewriter) -> Array | None:
 
 
 def _slice(operand: Array, view: View, root: Array) -> Array | None:
-    """Return what a slice of the output reads of an operand; axes along which that is the same have length 1."""
+    """Return the view of an operand that a slice of the output reads; axes along which it is constant have length 1."""
     if not operand.shape:
         return operand
     inside = Layout(operand.layout.offset, expanded(operand, root.shape))
@@ -67,7 +67,7 @@ def _slice(operand: Array, view: View, root: Array) -> Array | None:
 
 
 def assembled_once(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return a sum of padded slices that do not overlap as one array put together of them."""
+    """Return a sum of padded slices that do not overlap as one assembly of them."""
     if not isinstance(step, Elementwise) or step.function != "add":
         return None
     first, second = (operand.step for operand in step.operands)
@@ -75,19 +75,19 @@ def assembled_once(step: Step, rewriter: Rewriter) -> Array | None:
         return None
     if not all(_is_padded(assembly) and rewriter.is_read_once(assembly.output) for assembly in (first, second)):
         return None
-    taken = numpy.zeros(math.prod(first.shape), numpy.bool_)
+    covered = numpy.zeros(math.prod(first.shape), numpy.bool_)
     for assembly in (first, second):
-        own = numpy.zeros_like(taken)
+        covered_by_one = numpy.zeros_like(covered)
         for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
-            target = own[piece.layout.offset :]
+            target = covered_by_one[piece.layout.offset :]
             numpy.lib.stride_tricks.as_strided(target, operand.shape, piece.layout.strides)[...] = True
-        if (taken & own).any():
+        if (covered & covered_by_one).any():
             return None
-        taken |= own
+        covered |= covered_by_one
     rewriter.notes.add("sums of padded slices are put together once")
     pieces = [_plus_zero(operand) for operand in (*first.operands, *second.operands)]
     layouts = [piece.layout for piece in (*first.pieces, *second.pieces)]
-    fill = None if taken.all() else first.fill
+    fill = None if covered.all() else first.fill
     return Assembly.of(pieces, first.shape, layouts, fill, origin=first.origin + second.origin + step.origin)
 
 
@@ -99,7 +99,7 @@ def _is_padded(assembly: Assembly) -> bool:
 
 
 def _plus_zero(array: Array) -> Array:
-    """Return what a piece is when it is added to the 0 of others: -0.0 becomes 0.0."""
+    """Return a piece with the 0 of others added: -0.0 becomes 0.0."""
     if array.dtype.kind != "f":
         return array
     step = array.step

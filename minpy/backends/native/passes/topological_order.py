@@ -1,4 +1,4 @@
-"""Routines put in order anew, after arrays were replaced by others that need more, or other, steps before them."""
+"""Routines sorted again, after arrays were replaced by others that depend on other steps."""
 
 from __future__ import annotations
 
@@ -42,32 +42,32 @@ class _Order:
         self.replacements = replacements
         self.steps: list[Step] = []
         self.done: dict[Step, tuple[Array, ...]] = {}
-        self.before: dict[Step, Step] = {}
+        self.previous_call: dict[Step, Step] = {}
         for part in routine.parts:
             last = None
             for step in part.steps:
                 if isinstance(step, Call):
                     if last is not None:
-                        self.before[step] = last
+                        self.previous_call[step] = last
                     last = step
 
-    def chosen(self, array: Array) -> Array:
+    def replacement_of(self, array: Array) -> Array:
         while array in self.replacements:
             array = self.replacements[array]
         return array
 
     def final(self, array: Array) -> Array:
-        """Return what an array is in the end, once its step is done."""
-        array = self.chosen(array)
+        """Return the array that replaces an array, once its step has been added."""
+        array = self.replacement_of(array)
         return array if array.step is None else self.done[array.step][array.index]
 
     def require_array(self, array: Array) -> None:
-        step = self.chosen(array).step
+        step = self.replacement_of(array).step
         if step is not None:
             self.require(step)
 
     def require(self, step: Step) -> None:
-        """Add a step after all that it needs. Chains are as long as programs: this is no recursion."""
+        """Add a step after its dependencies. Chains are as long as programs: this is no recursion."""
         stack = [(step, False)]
         while stack:
             step, is_ready = stack.pop()
@@ -77,10 +77,10 @@ class _Order:
                 self._add(step)
                 continue
             stack.append((step, True))
-            needed = [self.chosen(operand).step for operand in reversed(step.operands)]
-            if step in self.before:
-                needed.append(self.before[step])
-            stack.extend((item, False) for item in needed if item is not None and item not in self.done)
+            dependencies = [self.replacement_of(operand).step for operand in reversed(step.operands)]
+            if step in self.previous_call:
+                dependencies.append(self.previous_call[step])
+            stack.extend((item, False) for item in dependencies if item is not None and item not in self.done)
 
     def _add(self, step: Step) -> None:
         operands = tuple(map(self.final, step.operands))

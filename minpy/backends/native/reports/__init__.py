@@ -1,1 +1,1 @@
-"""What native programs tell of themselves: what became of each step, and how long kernels take."""
+"""Reports on native programs: how each step was compiled, and how long kernels take."""

@@ -1,4 +1,4 @@
-"""What became of a native program: which operators are which kernel, what stayed a call and why, what it costs."""
+"""Explanations of native programs: the operators of each kernel, which steps are calls and why, and their costs."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ __all__ = ["described_launch", "explained"]
 
 
 def explained(title: str, build: Build, seconds: Mapping[str, float], is_cached: bool) -> Explanation:
-    """Return what became of a program, for a report under a title."""
-    givers: dict[object, int] = {}
+    """Return the explanation of a program, under a title."""
+    writers: dict[object, int] = {}
     count = itertools.count()
     parts = [
-        ExplainedPart(part.name, tuple(_item(launch, build, next(count), givers) for launch in launches))
+        ExplainedPart(part.name, tuple(_item(launch, build, next(count), writers) for launch in launches))
         for part, launches in zip(build.routine.parts, build.launches, strict=True)
     ]
     memory = build.memory
-    goes_back = build.routine.parts[-1].name == "backward"
-    kept = 0
-    if goes_back:  # each part before it ends with what copies its outputs
-        kept = memory.kept_bytes(sum(len(launches) + 1 for launches in build.launches[:-1]) - 1)
+    has_backward = build.routine.parts[-1].name == "backward"
+    kept_bytes = 0
+    if has_backward:  # each part before it ends with what copies its outputs
+        kept_bytes = memory.kept_bytes(sum(len(launches) + 1 for launches in build.launches[:-1]) - 1)
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(seconds),
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept_bytes, dict(seconds),
         is_cached, memory.prepared_bytes,
     )  # fmt: skip
 
 
-def _item(launch: Launch, build: Build, number: int, givers: dict[object, int]) -> ExplainedItem:
-    """Return what there is to say of an item; `givers` are the items by the owners of the memory that they fill."""
+def _item(launch: Launch, build: Build, number: int, writers: dict[object, int]) -> ExplainedItem:
+    """Return the explanation of a launch; `writers` are the items by the owners of the memory that they write."""
     item, owner = launch.item, build.memory.owner
-    reads = {givers[owner(array)] for array in launch.uses.reads if owner(array) in givers}
-    givers.update((owner(array), number) for array in launch.uses.writes)
+    reads = {writers[owner(array)] for array in launch.uses.reads if owner(array) in writers}
+    writers.update((owner(array), number) for array in launch.uses.writes)
     origin = _origin(item)
-    kind, what, reason = _described(launch)
+    kind, description, reason = _described(launch)
     flops = sum(run.flops for run in launch.runs)
     nbytes = sum(run.bytes_moved for run in launch.runs)
     place = None
     if kind == "call":
         places = [row.place for row in build.translation.report if isinstance(item, Call) and row.node is item.node]
         place = next(filter(None, places), origin.place)
-    return ExplainedItem(kind, origin.nodes, what, flops, nbytes, reason, place, tuple(sorted(reads)), number)
+    return ExplainedItem(kind, origin.nodes, description, flops, nbytes, reason, place, tuple(sorted(reads)), number)
 
 
 def described_launch(launch: Launch) -> tuple[tuple[str, ...], str]:
     """Return the names of the operators that a launch does, or a part of them, and what it does."""
-    kind, what, _ = _described(launch)
-    return _origin(launch.item).nodes, f"{kind} {what}"
+    kind, description, _ = _described(launch)
+    return _origin(launch.item).nodes, f"{kind} {description}"
 
 
 def _described(launch: Launch) -> tuple[str, str, str]:
@@ -67,11 +67,11 @@ def _described(launch: Launch) -> tuple[str, str, str]:
         return "kernel", f"{_times(item.shape)}: {shortened(functions)}", ""
     if isinstance(item, Product):
         first, second = item.operands[:2]
-        what = f"{_times(first.shape)} by {_times(second.shape)}{', added' if len(item.operands) > 2 else ''}"
+        description = f"{_times(first.shape)} by {_times(second.shape)}{', added' if len(item.operands) > 2 else ''}"
         if launch.runs and not any(isinstance(run, Gemm) for run in launch.runs):
-            what += ", a kernel"
+            description += ", a kernel"
         reason = "" if launch.is_native else "NumPy's BLAS has no address that is known"
-        return ("product" if launch.is_native else "call"), what, reason
+        return ("product" if launch.is_native else "call"), description, reason
     if isinstance(item, Assembly):
         return "copy", f"{item.label()} to {_times(item.shape)}", ""
     assert isinstance(item, Call)

@@ -76,16 +76,16 @@ class _Timed:
         self.program.serve_by("native", native, program.facts)
 
     def _timed(self, key: str | Node, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that does what another does, and notes how long it took."""
+        """Return a function that calls another, and records how long it took."""
         launch = self._launches.get(key)
-        if launch is None:  # it only looks at what is given
+        if launch is None:  # it only checks arguments
             return function
-        operators, what = described_launch(launch)
+        operators, description = described_launch(launch)
 
         def timed(*arguments: Any) -> Any:
             began = time.perf_counter()
             result = function(*arguments)
-            self.times.append(NativeTiming(operators, what, self.part, time.perf_counter() - began))
+            self.times.append(NativeTiming(operators, description, self.part, time.perf_counter() - began))
             return result
 
         return timed

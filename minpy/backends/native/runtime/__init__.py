@@ -1,1 +1,1 @@
-"""What is there while a native program runs: its plan, its arguments, addresses and prepared parameters."""
+"""What a native program needs while it runs: its plan, arguments, addresses and prepared parameters."""

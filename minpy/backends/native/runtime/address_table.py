@@ -1,4 +1,4 @@
-"""Tables: what native code finds by number, as it differs between processes, or between the calls of one program."""
+"""Tables of addresses that native code reads by slot, as they differ between processes, or contexts of one program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ARENA", "ARGUMENT_MISMATCH", "ARRAY", "DESK", "MISMATCH", "NONE", "RESTORE", "SAVE", "SHARE", "Table"]
 
-# The block of memory; None and what stands for arrays that do not fit; NumPy's class; Python's lock let go and taken.
+# The block of memory; None and the mismatch marker; NumPy's class of arrays; Python's lock released and acquired.
 ARENA, NONE, MISMATCH, ARRAY, SAVE, RESTORE = "arena", "none", "mismatch", "array", "save", "restore"
 # What native code returns, before it has done anything, where arrays do not fit.
 ARGUMENT_MISMATCH = NotImplemented
@@ -27,7 +27,7 @@ SHARE, DESK = "share", "desk"
 
 
 class Table:
-    """The numbers of what a program's native code refers to.
+    """The slots of all that a program's native code refers to.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What native code requires of the arrays that it is given, and what is done with those that do not fit.
+"""What native code requires of array arguments, and what is done with those that do not fit.
 
-They are copied into ones that fit, and results copied back. What looks at them is in `abi`.
+They are copied into ones that fit, and results copied back. `codegen.builtin_writer` writes the checks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Argument", "coerced", "coerced_groups", "is_singular", "usual"]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An array that is given: what messages call it, its shape and dtype, and whether its elements are changed."""
+    """An array argument: what messages call it, its shape and dtype, and whether it is written to."""
 
     name: str
     shape: tuple[int, ...]
@@ -48,7 +48,7 @@ def is_singular(dtype: numpy.dtype) -> bool:
 
 
 def _fits(array: Any, argument: Argument) -> bool:
-    """Tell what the code of `abi.write_check` tells."""
+    """Tell what the code of `builtin_writer.write_check` tells."""
     if type(array) is not numpy.ndarray or array.shape != argument.shape or array.dtype is not usual(argument.dtype):
         return False
     flags = array.flags
@@ -58,7 +58,7 @@ def _fits(array: Any, argument: Argument) -> bool:
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Tell whether an array of a shape can be read as one of another."""
     lead = len(to) - len(shape)
-    return lead >= 0 and all(length in (1, wide) for length, wide in zip(shape, to[lead:], strict=True))
+    return lead >= 0 and all(length in (1, target) for length, target in zip(shape, to[lead:], strict=True))
 
 
 def coerced(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[numpy.ndarray], Callable[[], None]]:

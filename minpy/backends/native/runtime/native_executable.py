@@ -1,7 +1,7 @@
 """Native programs as executables of the protocol: what runs them, and the contexts in which they run.
 
-A part first looks at the arrays that it is given. If one does not fit, as its layout is another, say, it has done
-nothing: then it is called again with arrays that do, copies of these, and results are copied back.
+A part first checks its arguments. If one does not fit, because of its layout, say, nothing has been done: the part is
+called again with copies that fit, and results are copied back.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class NativeExecutable(Executable):
     took, are given then.
     """
 
-    # Of the name of a launch function, or the node of a call, and a function: returns what contexts call in its place,
-    # what takes its time, say.
+    # Takes the name of a launch function, or the node of a call, and a function; returns what contexts call in its
+    # place, to time it, say.
     watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
 
     def __init__(
@@ -126,14 +126,14 @@ class NativeContext(Context):
         self.block = block = new_block(plan.nbytes)
         self.functions = functions = executable.functions(block)
 
-        def bound(name: str, arguments: Sequence[Sequence[Argument]], in_place: bool) -> Callable[..., Any]:
+        def bound_part(name: str, arguments: Sequence[Sequence[Argument]], in_place: bool) -> Callable[..., Any]:
             return _PartMemory((block,), functions, arguments, in_place).bind(plan.parts[name], calls)
 
-        self.backward = bound("backward", plan.arguments, False) if "backward" in plan.parts else None
-        self.forward = bound("forward", plan.arguments[:1], in_place)
+        self.backward = bound_part("backward", plan.arguments, False) if "backward" in plan.parts else None
+        self.forward = bound_part("forward", plan.arguments[:1], in_place)
         if executable.preparation is not None:
             read_only = [replace(argument, written=False) for argument in plan.arguments[0]]
-            self.forward = preparing(executable.preparation, bound("prepare", [read_only], in_place), self.forward)
+            self.forward = preparing(executable.preparation, bound_part("prepare", [read_only], in_place), self.forward)
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Blocks of what was made of parameters: filled once, and again when one of these is another array or has changed.
+"""Blocks of values computed from parameters: filled once, and again when a parameter is another array or has changed.
 
 A block belongs to the arrays of which it was made, and is read by any number of calls at a time. It is only filled
 again while nobody reads it. The log of writes tells whether an array has changed; memory that others than arrays of
@@ -22,48 +22,48 @@ from minpy.graph.locking import lock
 
 __all__ = ["MOST_BLOCKS", "Preparation", "preparing"]
 
-# So many sets of parameters are told apart, such as those of several devices.
+# So many sets of parameters have blocks of their own, such as those of several devices.
 MOST_BLOCKS = 4
 
 
-class _Held:
-    """A block, and weak references to the arrays that it was made of, with the time when it was.
+class _PreparedBlock:
+    """A block, with weak references to the arrays that it was computed from, and the time when it was.
 
     There are none while they are not known, or cannot be told from what they may become.
     """
 
-    __slots__ = ("_references", "_seen", "_time", "block")
+    __slots__ = ("_checked", "_references", "_time", "block")
 
     def __init__(self, size: int) -> None:
         self.block = new_block(size)
         self._references: list[weakref.ref[numpy.ndarray]] | None = None
 
     def note(self, arrays: Sequence[numpy.ndarray], time: int) -> None:
-        """Say what it was made of."""
-        self._time = self._seen = time  # what has been written until then, were other arrays
+        """Note the arrays that it was computed from."""
+        self._time = self._checked = time  # what has been written until then, were other arrays
         self._references = [weakref.ref(array) for array in arrays]
 
-    def forget(self) -> None:
-        """Say that it holds for nobody."""
+    def invalidate(self) -> None:
+        """Make it valid for no arrays, until it is filled again."""
         self._references = None
 
-    def holds(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
-        """Tell whether it was made of these arrays as they are now."""
+    def is_valid_for(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
+        """Tell whether it was computed from these arrays with the values that they have now."""
         references = self._references
         if references is None or not all(map(is_, [reference() for reference in references], arrays)):
             return False
         latest = last_write()
-        if latest > self._seen:
+        if latest > self._checked:
             time = self._time
             if any(may_have_changed(array, time) for array in arrays):
                 return False
-            self._seen = latest
+            self._checked = latest
         return True
 
-    def is_spent(self) -> bool:
-        """Tell whether it will never hold again, unless it is filled anew."""
+    def is_stale(self) -> bool:
+        """Tell whether it will never be valid again, unless it is filled again."""
         arrays = [reference() for reference in self._references or ()]
-        return any(array is None for array in arrays) or not self.holds(arrays)
+        return any(array is None for array in arrays) or not self.is_valid_for(arrays)
 
 
 class Preparation:
@@ -72,47 +72,47 @@ class Preparation:
     def __init__(self, positions: Sequence[int], size: int) -> None:
         self.positions = tuple(positions)
         self.size = size
-        self._held: list[_Held] = []
+        self._blocks: list[_PreparedBlock] = []
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._blocks)
 
     def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> numpy.ndarray:
         """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be."""
         sources = [arrays[position] for position in self.positions]
-        block = self._block_of(sources)
+        block = self._valid_block(sources)
         if block is not None:
             return block
         with lock():
-            held = self._taken()
+            prepared_block = self._free_block()
         time = now()
-        prepare(arrays, held.block)
-        block = held.block
+        prepare(arrays, prepared_block.block)
+        block = prepared_block.block
         if all(map(_is_watched, sources)):
-            held.note(sources, time)
+            prepared_block.note(sources, time)
         with lock():  # another thread may have made one of the same arrays
-            self._held = [*(block for block in self._held if not block.holds(sources)), held]
+            self._blocks = [*(block for block in self._blocks if not block.is_valid_for(sources)), prepared_block]
         return block
 
-    def _block_of(self, sources: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
-        """Return the block that was made of some arrays as they are now, if there is one."""
-        for held in self._held:
-            block = held.block  # taken before it is known to be right: nobody fills it again from here on
-            if held.holds(sources):
+    def _valid_block(self, sources: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
+        """Return the block that is valid for some arrays, if there is one."""
+        for prepared_block in self._blocks:
+            block = prepared_block.block  # referred to before it is checked: from here on it is not filled again
+            if prepared_block.is_valid_for(sources):
                 return block
         return None
 
-    def _taken(self) -> _Held:
-        """Return a block that nobody reads or knows, of those there are if they are spent or too many."""
-        spent = next((held for held in self._held if held.is_spent()), None)
-        if spent is None and len(self._held) >= MOST_BLOCKS:
-            spent = self._held[0]
+    def _free_block(self) -> _PreparedBlock:
+        """Return an unused block: a stale one, the oldest if there are too many, or a new one."""
+        spent = next((held for held in self._blocks if held.is_stale()), None)
+        if spent is None and len(self._blocks) >= MOST_BLOCKS:
+            spent = self._blocks[0]
         if spent is None:
-            return _Held(self.size)
-        self._held = [held for held in self._held if held is not spent]
-        spent.forget()  # before it is asked who reads it: who begins to now finds that it does not hold
+            return _PreparedBlock(self.size)
+        self._blocks = [held for held in self._blocks if held is not spent]
+        spent.invalidate()  # before readers are counted: whoever begins to read now finds that it is not valid
         if sys.getrefcount(spent.block) > _SOLE:
-            return _Held(self.size)
+            return _PreparedBlock(self.size)
         return spent
 
 
@@ -129,7 +129,7 @@ def preparing(preparation: Preparation, prepare: Callable[..., Any], forward: Ca
 
 
 def _is_watched(array: numpy.ndarray) -> bool:
-    """Tell whether all writes to the memory of an array are noted: nobody but arrays of ours knows it."""
+    """Tell whether all writes to the memory of an array are logged: only arrays of ours share it."""
     owner = array
     while isinstance(owner.base, numpy.ndarray):
         owner = owner.base
@@ -138,8 +138,8 @@ def _is_watched(array: numpy.ndarray) -> bool:
 
 def _sole_reference() -> int:
     """Measure what `sys.getrefcount` says of a block that only its slot refers to."""
-    held = _Held(1)
-    return sys.getrefcount(held.block)
+    prepared_block = _PreparedBlock(1)
+    return sys.getrefcount(prepared_block.block)
 
 
 _SOLE = _sole_reference()

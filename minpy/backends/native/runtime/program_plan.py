@@ -1,4 +1,4 @@
-"""What runs a native program: its parts, Python source that calls native code, and the constants that they name."""
+"""The plan of a native program: its parts, Python source that calls native code, and the constants that they name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LaunchFunction(ContextConstant):
 
 
 class CoercingCall(ContextConstant):
-    """What a part returns the result of where arrays do not fit: of itself, called with copies that do."""
+    """Calls a part again with copies of its arguments, where these do not fit."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class CoercingCall(ContextConstant):
 
 @dataclass(frozen=True, slots=True)
 class CheckedResult(ContextConstant):
-    """What makes the result of a Python function a C-contiguous array in memory that native code does not write to.
+    """Makes the result of a Python function a C-contiguous array in memory that native code does not write to.
 
     `call` is what messages name; shape and dtype are those that the program was compiled for.
 
@@ -92,20 +92,20 @@ class NativePart(SourcePart):
 
     @cached_property
     def is_native(self) -> bool:
-        """Whether it calls no function of Python's that could fail, between launches of native code."""
+        """Whether it calls no Python function that could fail between launches of native code."""
         constants = self.constants
         return "matmul" not in constants and not any(isinstance(value, CheckedResult) for value in constants.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that it takes to run a program, beside its machine code; it can be kept in a file."""
+    """All that it takes to run a program, beside its machine code; it can be cached in a file."""
 
-    code: str | None  # by what the cache finds the machine code, if there is any
+    code: str | None  # the cache key of the machine code, if there is any
     functions: tuple[str, ...]  # the names of its functions
     table: Table  # what they refer to
     nbytes: int  # the size of a context's block of memory
-    # What is given: the arrays, the cotangents, the arrays into which gradients are asked.
+    # The arguments: the arrays, the cotangents, the arrays for gradients.
     arguments: tuple[tuple[Argument, ...], ...]
     reads: tuple[int, ...]  # the positions of the variables that the backward part reads
     # 'forward'; and, if there are such, 'backward', and 'prepare', which runs when a parameter has changed.

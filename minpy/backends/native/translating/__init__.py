@@ -1,7 +1,7 @@
 """Graphs translated to the step language.
 
-`translator` goes through the nodes of a program; `operators` lowers each: by what `lowerings` say of operators and of
-NumPy's functions, or by running its definition on proxies (`traces`); what has no form in the language is called.
+`translator` goes through the nodes of a program; `operator_lowering` lowers each, by the `lowerings` of operators and
+of NumPy's functions, or by running its definition on proxies (`traces`); what the language cannot say is called.
 """
 
 from minpy.backends.native.translating.results import Untranslatable

@@ -1,4 +1,4 @@
-"""Calls of operators lowered: by a lowering of their own, by NumPy's function that they are, or by their definition."""
+"""Calls of operators lowered: by a lowering of their own, by that of a NumPy function, or by their definition."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from minpy.ops.optimizer.multi_updates import MultiUpdate
 
 __all__ = ["Operators", "constant_operand"]
 
-_DEEPEST = 12
+_MAX_DEPTH = 12
 
 
 class Operators:
@@ -38,17 +38,17 @@ class Operators:
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
-        # By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
+        # By its first output, what a lowering of an operator has saved for its gradient.
         self.forwards: dict[Array, Any] = {}
         self._traces = Traces()
-        self._open: list[Any] = []
+        self._active: list[Any] = []
 
     def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
-        """Return what a call of an operator comes to.
+        """Return the lowered call of an operator.
 
-        `operands`: arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
+        `operands`: arrays; Python numbers, None and other constants; tuples of arrays for results of several arrays.
 
-        Raises NotLowered if it has to be called. Steps may have been made on the way, which are to be forgotten.
+        Raises NotLowered if it has to be called. Steps that were made until then have to be forgotten.
         """
         if isinstance(operator, VjpNode):
             return self._vjp(operator, operands)
@@ -59,27 +59,27 @@ class Operators:
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
-        if operator.keeps_dtype and _all_whole(operands):
+        if operator.keeps_dtype and _all_integers(operands):
             return self._keeping_dtype(operator, operands, attributes)
-        with self._opened(operator):
+        with self._entered(operator):
             return self._lowered(operator, operands, attributes)
 
     @contextmanager
-    def _opened(self, operator: Any) -> Iterator[None]:
-        if len(self._open) > _DEEPEST:
+    def _entered(self, operator: Any) -> Iterator[None]:
+        if len(self._active) > _MAX_DEPTH:
             raise NotLowered(f"its definition calls {operator.__name__}, many operators deep")
-        self._open.append(operator)
+        self._active.append(operator)
         try:
             yield
         finally:
-            self._open.pop()
+            self._active.pop()
 
     def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         emitter = self.emitter
         name = operator.__name__
         _require_not_called(operator)
-        if name in OPERATORS and _is_ours(operator):
-            result = OPERATORS[name](self, *operands, **_filled(operator, attributes))
+        if name in OPERATORS and _is_builtin(operator):
+            result = OPERATORS[name](self, *operands, **_with_defaults(operator, attributes))
             if result is not NotImplemented:
                 return result if isinstance(result, Result) else Result(result, LOWERED)
         if isinstance(operator, MultiUpdate):
@@ -103,17 +103,17 @@ class Operators:
             return Result(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:
             raise NotLowered("it draws random numbers")
-        own = DEFINITIONS.get(name) if _is_ours(operator) else None
-        all_attributes = attributes if own is None else _filled(operator, attributes)
-        return self._by_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
+        own = DEFINITIONS.get(name) if _is_builtin(operator) else None
+        all_attributes = attributes if own is None else _with_defaults(operator, attributes)
+        return self._lower_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
 
     def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
-        """Return what a function of NumPy's computes: for lowerings that are best written as one.
+        """Return the result of a NumPy function: for lowerings that are best written as one.
 
         `function`: it is run on proxies.
         """
         operator = _operator_of(function)
-        return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value
+        return self._lower_trace(self._traces.definition(operator, operands, attributes, function), operands).value
 
     @staticmethod
     def definition_of(name: str) -> Any:
@@ -130,17 +130,17 @@ class Operators:
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
         _require_not_called(node.operator)
         own = GRADIENTS.get(node.operator.__name__)
-        if own is not None and _is_ours(node.operator):
+        if own is not None and _is_builtin(node.operator):
             result = own(self, operator, *operands)
             if result is not NotImplemented:
                 return Result(result, LOWERED)
-        with self._opened(operator):
-            return self._by_trace(self._traces.rules(operator, operands), operands)
+        with self._entered(operator):
+            return self._lower_trace(self._traces.rules(operator, operands), operands)
 
     # -- traces --------------------------------------------------------------------------------------------------------
 
-    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
-        """Lower what a definition computes."""
+    def _lower_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
+        """Lower the calls of a trace."""
         env: dict[Node, Any] = {}
         for value, operand in zip(trace.inputs, operands, strict=True):
             _bind(env, value, operand)
@@ -148,9 +148,9 @@ class Operators:
             if node in env or node.operator is None:
                 continue
             env[node] = self._step(trace, node, env)
-        answers = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.outputs]
+        outputs = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.outputs]
         updates = [(position, _array(read(env, value))) for position, value in trace.updates]
-        return Result(answers[0] if trace.is_single else answers, TRACED, updates)
+        return Result(outputs[0] if trace.is_single else outputs, TRACED, updates)
 
     def _step(self, trace: Trace, node: Node, env: dict[Node, Any]) -> Any:
         if node.operator is CONSTANT:
@@ -178,44 +178,46 @@ class Operators:
         """Lower a call of integers or booleans that answers in their dtype: see `minpy.core.integer_results`."""
 
         def compute(inputs: Sequence[Any]) -> Result:
-            with self._opened(operator):
+            with self._entered(operator):
                 return self._lowered(operator, inputs, attributes)
 
         dtype = numpy.result_type(*(operand.dtype for operand in operands if isinstance(operand, Array)))
         mark = self.emitter.mark()
         try:
-            plain: Result | None = compute(operands)
+            direct: Result | None = compute(operands)
         except NotLowered:
-            if operator.elementwise and dtype.kind != "b" and _kind_of_plain(operator, operands) != "f":
+            if operator.elementwise and dtype.kind != "b" and _numpy_result_kind(operator, operands) != "f":
                 raise
-            plain = None
-        if plain is not None and (isinstance(plain.value, list) or plain.value.dtype.kind != "f"):
-            return plain
+            direct = None
+        if direct is not None and (isinstance(direct.value, list) or direct.value.dtype.kind != "f"):
+            return direct
         self.emitter.forget(mark)
-        wide: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
+        wide_dtype: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
         if dtype.kind != "b":
             operands = [
                 item if isinstance(item, Array) or item is None else converted(item, dtype) for item in operands
             ]
-        answer = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
+        result = compute(
+            [self.emitter.cast(item, wide_dtype) if isinstance(item, Array) else item for item in operands]
+        )
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
-        return Result(self.emitter.cast(answer.value, to), answer.how)
+        return Result(self.emitter.cast(result.value, to), result.how)
 
 
 @functools.lru_cache(None)
 def _operator_of(function: Any) -> Operator:
-    """Return what stands for a function where traces are remembered."""
+    """Return an operator of a function, as a key of traces."""
     return Operator(function, builtin=True)
 
 
-def _is_ours(operator: Any) -> bool:
-    """Tell whether it is an operator of this package, and none of that name which a library has registered."""
+def _is_builtin(operator: Any) -> bool:
+    """Tell whether it is an operator of this package, not one of the same name that a library has registered."""
     return str(operator.__module__).startswith("minpy.ops")
 
 
 def _require_not_called(operator: Any) -> None:
-    """Refuse an operator that is called in any case."""
-    reason = CALLED.get(operator.__name__) if _is_ours(operator) else None
+    """Refuse an operator that is always called."""
+    reason = CALLED.get(operator.__name__) if _is_builtin(operator) else None
     if reason is not None:
         raise NotLowered(reason)
 
@@ -229,13 +231,13 @@ def arrays_in(operands: Sequence[Any]) -> Iterator[Array]:
             yield from arrays_in(operand)
 
 
-def _all_whole(operands: Sequence[Any]) -> bool:
+def _all_integers(operands: Sequence[Any]) -> bool:
     dtypes = [operand.dtype for operand in operands if isinstance(operand, Array)]
     return bool(dtypes) and all(dtype.kind in "iub" for dtype in dtypes)
 
 
-def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
-    """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
+def _numpy_result_kind(operator: Any, operands: Sequence[Any]) -> str:
+    """Return the kind of the dtype of NumPy's result; '' if it raises."""
     samples = [numpy.ones((1,), operand.dtype) if isinstance(operand, Array) else operand for operand in operands]
     try:
         with numpy.errstate(all="ignore"):
@@ -252,13 +254,13 @@ def constant_operand(value: Any) -> Any:
 
 
 def read(env: dict[Node, Any], value: Value) -> Any:
-    """Return a value from the answers by node."""
+    """Return a value from the results by node."""
     if value.node not in env:
         raise NotLowered("it reads what is not kept for it")
-    answer = env[value.node]
-    if isinstance(answer, (list, tuple)):
-        return tuple(answer) if value.index == ANSWER else answer[value.index]
-    return answer
+    result = env[value.node]
+    if isinstance(result, (list, tuple)):
+        return tuple(result) if value.index == ANSWER else result[value.index]
+    return result
 
 
 def _bind(env: dict[Node, Any], value: Any, operand: Any) -> None:
@@ -273,7 +275,7 @@ def _array(value: Any) -> Array:
     return value if isinstance(value, Array) else constant(value)
 
 
-def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call with the defaults of those that are not given."""
     defaults = operator.signature.attributes.items()
     return {**{name: item.default for name, item in defaults if item.default is not REQUIRED}, **attributes}

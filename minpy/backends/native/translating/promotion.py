@@ -99,8 +99,8 @@ def _weak(operand: Operand) -> Any:
 
 @functools.lru_cache(4096)
 def _loop(ufunc: Any, inputs: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
-    result = ufunc.resolve_dtypes(inputs + (None,) * ufunc.nout, **wanted)
+    signature = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
+    result = ufunc.resolve_dtypes(inputs + (None,) * ufunc.nout, **signature)
     return result[: ufunc.nin], result[ufunc.nin :]
 
 

@@ -88,8 +88,8 @@ class Emitter:
         result = list(operands)
         for position, operand in enumerate(operands):
             if operand.is_constant and operand.shape:
-                others = [item.shape for index, item in enumerate(result) if index != position]
-                value = uniform_value(operand) if numpy.broadcast_shapes(*others) == shape else None
+                other_shapes = [item.shape for index, item in enumerate(result) if index != position]
+                value = uniform_value(operand) if numpy.broadcast_shapes(*other_shapes) == shape else None
                 if value is not None:
                     result[position] = constant(value)
         return result

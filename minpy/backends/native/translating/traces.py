@@ -1,4 +1,4 @@
-"""Definitions and gradient rules of operators run on proxies: what they compute, as further calls of operators."""
+"""Traces: definitions and gradient rules of operators run on proxies, as calls of further operators."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ from minpy.graph.lowering import used
 __all__ = ["Trace", "Traces"]
 
 # An operator whose definition takes more steps than this is called: loops that are unrolled.
-_LIMIT = 400
+_MAX_STEPS = 400
 
 
 class Trace(NamedTuple):
-    """What a function computes of its arguments."""
+    """The calls of operators by which a function computes its outputs."""
 
-    inputs: list[Any]  # for each argument the value that stands for it; None where it is no array
+    inputs: list[Any]  # for each argument its value; None where it is no array
     nodes: list[Node]  # in an order in which they can be run
     outputs: list[Any]  # Values, or arrays and numbers that depend on no argument
-    is_single: bool  # whether the answer is one array, and no tuple
+    is_single: bool  # whether the result is one array, and no tuple
     facts: Mapping[Value, tuple[tuple[int, ...], Any]]  # shape and dtype of what nodes give
-    updates: list[tuple[int, Value]]  # the arguments that the function has changed, and what they are then
+    updates: list[tuple[int, Value]]  # positions of arguments that the function changes, and their new values
 
 
 class Traces:
-    """Makes traces, one for all calls that are alike."""
+    """Makes traces, one for all calls with the same key."""
 
     def __init__(self) -> None:
-        self._made: dict[Any, Trace | NotLowered] = {}
+        self._traces: dict[Any, Trace | NotLowered] = {}
 
     def definition(
         self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any = None
     ) -> Trace:
-        """Return what the definition of an operator computes, or a function that is one, too.
+        """Return the trace of an operator's definition, or of a function in its place.
 
         Raises NotLowered if it cannot be captured.
         """
-        return self._remembered(
+        return self._cached(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
-            lambda: _definition(operator, operands, attributes, function or definition_of(operator)),
+            lambda: _definition_trace(operator, operands, attributes, function or definition_of(operator)),
         )
 
     def rules(self, vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
-        """Return what the gradient rules of an operator compute; `operands` are the inputs of the node.
+        """Return the trace of the gradient rules of an operator; `operands` are the inputs of the node.
 
         Raises NotLowered if one cannot be captured.
         """
         node = vjp_node.node
         constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]
-        return self._remembered(
+        return self._cached(
             lambda: (
                 node.operator,
                 vjp_node.requires_grad,
@@ -76,21 +76,21 @@ class Traces:
                 frozen(constants),
                 frozen(node.attributes),
             ),
-            lambda: _rules(vjp_node, operands),
+            lambda: _rule_trace(vjp_node, operands),
         )
 
-    def _remembered(self, key_of: Callable[[], Any], make: Callable[[], Trace]) -> Trace:
+    def _cached(self, key_of: Callable[[], Any], make: Callable[[], Trace]) -> Trace:
         try:
             key = key_of()
             hash(key)
         except TypeError:  # an attribute that is an array
             return make()
-        if key not in self._made:
+        if key not in self._traces:
             try:
-                self._made[key] = make()
+                self._traces[key] = make()
             except NotLowered as refusal:
-                self._made[key] = refusal
-        result = self._made[key]
+                self._traces[key] = refusal
+        result = self._traces[key]
         if isinstance(result, NotLowered):
             raise NotLowered(result.reason, result.place)
         return result
@@ -98,21 +98,21 @@ class Traces:
 
 def _key(operand: Any) -> Any:
     if isinstance(operand, Array):
-        value = operand.value.item() if _decides(operand) else None  # type: ignore[union-attr]
+        value = operand.value.item() if _may_decide_dtypes(operand) else None  # type: ignore[union-attr]
         return (operand.shape, operand.dtype, frozen(value))
     if isinstance(operand, tuple):
         return tuple(map(_key, operand))
     return frozen(operand)
 
 
-def _decides(operand: Array) -> bool:
+def _may_decide_dtypes(operand: Array) -> bool:
     """Tell whether the value of an operand is known, and may decide about dtypes."""
     return VALUE_BASED and operand.is_number
 
 
 def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
-    """Return what stands for an operand; a state may be changed."""
-    if isinstance(operand, Array) and _decides(operand):
+    """Return the proxy of an operand; a state may be changed."""
+    if isinstance(operand, Array) and _may_decide_dtypes(operand):
         return constant(recorder, operand.value)
     value = variable("input")
     if is_state:
@@ -120,7 +120,7 @@ def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     return ArrayProxy.from_outside(recorder, value, operand.shape, operand.dtype)
 
 
-def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
+def _captured(recorder: Recorder, run: Callable[[], Any]) -> Any:
     try:
         return run()
     except CaptureRefused as refusal:
@@ -129,8 +129,8 @@ def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
         raise NotLowered(refusal.reason, refusal.place) from None
 
 
-def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
-    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy, _LIMIT)
+def _definition_trace(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
+    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy, _MAX_STEPS)
     names = operator.argument_names(len(operands))
     if operator.auxiliary:
         names = operator.input_names(attributes, len(operands))
@@ -139,28 +139,28 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
         for name, operand in zip(names, operands, strict=True)
     ]
     inputs = [proxy.value if isinstance(proxy, ArrayProxy) else None for proxy in proxies]
-    answer = _traced(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
-    is_single = not isinstance(answer, (tuple, list))
+    result = _captured(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
+    is_single = not isinstance(result, (tuple, list))
     updates = [
         (position, proxy.value)
         for position, proxy in enumerate(proxies)
         if isinstance(proxy, ArrayProxy) and proxy.value != inputs[position]
     ]
-    return _trace(recorder, inputs, [answer] if is_single else list(answer), is_single, updates)
+    return _trace(recorder, inputs, [result] if is_single else list(result), is_single, updates)
 
 
 def _trace(
-    recorder: Recorder, inputs: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
+    recorder: Recorder, inputs: list[Any], outputs: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
 ) -> Trace:
-    values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
+    values = [output.value if isinstance(output, ArrayProxy) else numpy.asarray(output) for output in outputs]
     live = used([value for value in (*values, *(item for _, item in updates)) if isinstance(value, Value)])
     nodes = [node for node in recorder.builder.created if node in live]
     return Trace(inputs, nodes, values, is_single, recorder.outputs, updates)
 
 
-def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
-    recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _LIMIT)
-    proxies = [_stands_for(recorder, operand) for operand in operands]
+def _rule_trace(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
+    recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _MAX_STEPS)
+    proxies = [_proxies_of(recorder, operand) for operand in operands]
     first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.answers)
     node = vjp_node.node
     arguments: list[Any] = []
@@ -170,8 +170,8 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
         arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else constant_value)
     for index, proxy in zip(vjp_node.reads, proxies[second:], strict=True):
         arguments[index] = proxy
-    answer, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])
-    call = RuleCall(node.operator, answer, arguments, node.attributes, gradient)
+    result, gradient = _rule_arguments(recorder, vjp_node, proxies[:first], proxies[first:second])
+    call = RuleCall(node.operator, result, arguments, node.attributes, gradient)
     gradients: dict[int, ArrayProxy] = {}
 
     def run() -> None:
@@ -179,14 +179,14 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
             if index not in gradients:
                 gradients.update(capture_rule(recorder, None, call, index, vjp_node.requires_grad))
 
-    _traced(recorder, run)
-    answers = [gradients[index] for index in vjp_node.requires_grad]
-    return _trace(recorder, list(map(_values_of, proxies)), answers, len(answers) == 1, [])
+    _captured(recorder, run)
+    results = [gradients[index] for index in vjp_node.requires_grad]
+    return _trace(recorder, list(map(_values_of, proxies)), results, len(results) == 1, [])
 
 
-def _stands_for(recorder: Recorder, operand: Any) -> Any:
+def _proxies_of(recorder: Recorder, operand: Any) -> Any:
     if isinstance(operand, tuple):
-        return tuple(_stands_for(recorder, item) for item in operand)
+        return tuple(_proxies_of(recorder, item) for item in operand)
     return _proxy_of(recorder, operand) if isinstance(operand, Array) else operand
 
 
@@ -202,16 +202,18 @@ def _with_dtype(like: Any) -> Any:
     return like
 
 
-def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], answers: Sequence[Any]) -> tuple[Any, Any]:
+def _rule_arguments(
+    recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], results: Sequence[Any]
+) -> tuple[Any, Any]:
     """Return (answer, upstream gradient) as rules take them."""
     if not vjp_node.several:
-        answer = answers[0] if answers else _proxy_of(recorder, _with_dtype(vjp_node.like))
-        return answer, upstream[0]
+        result = results[0] if results else _proxy_of(recorder, _with_dtype(vjp_node.like))
+        return result, upstream[0]
     if vjp_node.answers == (ANSWER,):
-        outputs = list(answers[0])
+        outputs = list(results[0])
     else:
         outputs = [_proxy_of(recorder, Shaped(shape, dtype)) for shape, dtype in vjp_node.output_shapes]
-        for index, proxy in zip(vjp_node.answers, answers, strict=True):
+        for index, proxy in zip(vjp_node.answers, results, strict=True):
             while len(outputs) <= index:
                 outputs.append(None)
             outputs[index] = proxy

@@ -27,7 +27,7 @@ FAILED = "it could not be lowered"
 
 
 class Translated(NamedTuple):
-    """What became of one node."""
+    """How one node was translated."""
 
     node: Node
     how: str  # 'lowered' by what is written for it; 'traced', its definition; or 'called' as it is
@@ -45,13 +45,13 @@ class Translation:
     """A program in the step language."""
 
     # Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then the
-    # answers of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and whose
+    # results of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and whose
     # outputs those of `steps.gradients`, in their order.
     routine: Routine
     # The array that each value of the graph became; those of constants that are no arrays are absent.
     arrays: dict[Value, Array]
-    # The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer that
-    # is no tuple.
+    # The steps whose results outlive 'forward', each with the number of its outputs there: 0 for one result that is no
+    # tuple.
     saved_for_replay: list[tuple[Node, int]]
     report: list[Translated]  # what became of each node, in the order in which they run
 
@@ -70,7 +70,7 @@ def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
 
 
 class _State(NamedTuple):
-    """An array of a variable that operators change, and what it is after those so far."""
+    """An array of a variable that operators change, and its value after those so far."""
 
     input: Array
     now: Array
@@ -87,7 +87,7 @@ class _Translator:
         self.report: list[Translated] = []
 
     def translation(self) -> Translation:
-        """Return what the program comes to."""
+        """Return the translated program."""
         steps = self.steps
         inputs = [self._variable(node) for node in steps.variables]
         forward = self._part(steps.forward)
@@ -100,17 +100,17 @@ class _Translator:
         for node, state in self.states.items():  # its memory holds what it is now
             self.env[node] = state.input
         if steps.grad_req:
-            given_gradients = [self._variable(value.node) for value in steps.cotangents]
+            backward_inputs = [self._variable(value.node) for value in steps.cotangents]
             backward = self._part(steps.backward)
             parts.append(
                 Part(
                     "backward",
-                    given_gradients,
+                    backward_inputs,
                     backward,
                     [self._array(gradient) for gradient in steps.gradients.values()],
                 )
             )
-        _drop_dead(parts)
+        _remove_dead_steps(parts)
         return Translation(Routine(parts), self._arrays(), saved_for_replay, self.report)
 
     def _variable(self, node: Node) -> Array:
@@ -126,8 +126,8 @@ class _Translator:
         return self.emitter.steps[start:]
 
     def _width(self, node: Node) -> int:
-        answer = self.env[node]
-        return len(answer) if isinstance(answer, (tuple, list)) else 0
+        result = self.env[node]
+        return len(result) if isinstance(result, (tuple, list)) else 0
 
     def _array(self, value: Value) -> Array:
         result = self._read(value)
@@ -138,19 +138,19 @@ class _Translator:
         raise Untranslatable(f"{value.node.described()} gives a {type(result).__name__}, which is no array")
 
     def _arrays(self) -> dict[Value, Array]:
-        result = {}
-        for node, answer in self.env.items():
-            several = answer if isinstance(answer, (tuple, list)) else [answer]
+        arrays = {}
+        for node, result in self.env.items():
+            several = result if isinstance(result, (tuple, list)) else [result]
             for index, item in enumerate(several):
                 if isinstance(item, Array):
-                    result[Value(node, index)] = item
-        return result
+                    arrays[Value(node, index)] = item
+        return arrays
 
     def _read(self, value: Value) -> Any:
-        answer = self.env[value.node]
-        if not isinstance(answer, (tuple, list)):
-            return answer
-        return tuple(answer) if value.index == ANSWER else answer[value.index]
+        result = self.env[value.node]
+        if not isinstance(result, (tuple, list)):
+            return result
+        return tuple(result) if value.index == ANSWER else result[value.index]
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class _Translator:
             self._update(node.inputs[position], array)
 
     def _lowered(self, node: Node, operands: Sequence[Any]) -> Result:
-        """Return what a node comes to.
+        """Return the lowered node.
 
         Raises NotLowered.
         """
@@ -194,19 +194,19 @@ class _Translator:
         self._require_facts(node, result.value)
         return result
 
-    def _require_facts(self, node: Node, found: Any) -> None:
-        """Refuse an answer that is not what running the step gave."""
+    def _require_facts(self, node: Node, result: Any) -> None:
+        """Refuse a result that differs in shape or dtype from what running the step gave."""
         fact = self.facts.get(node)
         if fact is None:
             return
         expected = [(fact.shape, fact.dtype)] if fact.shape is not None else list(fact.parts)
-        several = isinstance(found, (tuple, list))
-        answers = [(item.shape, item.dtype) for item in (found if several else [found])]
-        if answers != expected or several != (fact.shape is None):
-            raise NotLowered(f"it would give {answers}, and not {expected}")
+        several = isinstance(result, (tuple, list))
+        actual = [(item.shape, item.dtype) for item in (result if several else [result])]
+        if actual != expected or several != (fact.shape is None):
+            raise NotLowered(f"it would give {actual}, and not {expected}")
 
     def _update(self, value: Value, array: Array) -> None:
-        """Note what a state is after an operator that changes it."""
+        """Note the new value of a state after an operator that changes it."""
         node = value.node
         if node.operator is not None:
             raise Untranslatable(f"{node.described()} is computed, and changed in place as a state of an operator.")
@@ -217,7 +217,7 @@ class _Translator:
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     def _call(self, node: Node, operands: Sequence[Any], reason: str) -> None:
-        """Let a node run as it is."""
+        """Add a call of a node that is not lowered."""
         fact = self.facts.get(node)
         if fact is None:
             raise Untranslatable(f"{node.described()} has to be called, and nothing is known of its answer.")
@@ -230,9 +230,9 @@ class _Translator:
             else operand
             for value, operand in zip(node.inputs, operands, strict=True)
         ]
-        function = None if _is_the_frames(node) else step_call(node)
-        answers = self.emitter.call(function, arguments, facts, reason, node)
-        self.env[node] = answers[0] if fact.shape is not None else list(answers)
+        function = None if _is_bound_to_frame(node) else step_call(node)
+        outputs = self.emitter.call(function, arguments, facts, reason, node)
+        self.env[node] = outputs[0] if fact.shape is not None else list(outputs)
         for value in node.auxiliary_inputs():
             if value.node.operator is not None:
                 raise Untranslatable(
@@ -250,8 +250,8 @@ class _Translator:
                 raise Untranslatable(f"{value.node.described()} is returned, and changed in place by a call.")
 
 
-def _is_the_frames(node: Node) -> bool:
-    """Tell whether each frame has a function of its own for a node, or one that is to run in it."""
+def _is_bound_to_frame(node: Node) -> bool:
+    """Tell whether a node runs in a frame, by a function that belongs to it."""
     operator = node.operator
     return (
         isinstance(operator, VjpNode)
@@ -261,15 +261,15 @@ def _is_the_frames(node: Node) -> bool:
     )
 
 
-def _drop_dead(parts: Sequence[Part]) -> None:
-    """Drop the steps on which nothing depends; calls may do something else beside what they give."""
-    needed: set[Array] = set()
+def _remove_dead_steps(parts: Sequence[Part]) -> None:
+    """Remove the steps on which nothing depends; calls may have side effects."""
+    live: set[Array] = set()
     for part in reversed(parts):
-        needed.update(part.outputs)
-        needed.update(source for _, source in part.updates)
+        live.update(part.outputs)
+        live.update(source for _, source in part.updates)
         alive = []
         for step in reversed(part.steps):
-            if isinstance(step, Call) or any(output in needed for output in step.outputs):
-                needed.update(step.operands)
+            if isinstance(step, Call) or any(output in live for output in step.outputs):
+                live.update(step.operands)
                 alive.append(step)
         part.steps[:] = reversed(alive)

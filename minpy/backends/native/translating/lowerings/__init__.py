@@ -1,1 +1,1 @@
-"""What functions of NumPy's, and operators, come to in the step language: a file a family, with tables in `tables`."""
+"""Lowerings of NumPy's functions and of operators to the step language, by family; `lowering_tables` has the tables."""

@@ -1,4 +1,4 @@
-"""Functions that put arrays together of pieces: of several arrays, of one array repeated, or with a part replaced."""
+"""Functions that assemble arrays: of several arrays, of one array repeated, or with a part replaced."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def slice_along(axis: int, start: int | None, stop: int | None, step: int | None
     return lambda values: values[key]
 
 
-def _arrays(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
+def _promoted(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
     """Return operands in the dtype to which they are promoted."""
     if not isinstance(values, (list, tuple)):
         raise NotLowered("it joins the rows of one array")
@@ -45,7 +45,7 @@ def _arrays(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
 @lowers("concatenate")
 def concatenate(emitter: Emitter, arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     """Return `numpy.concatenate`."""
-    parts = _arrays(emitter, arrays, dtype)
+    parts = _promoted(emitter, arrays, dtype)
     if axis is None:
         parts, axis = [emitter.reshape(part, (-1,)) for part in parts], 0
     ndim = len(parts[0].shape)
@@ -59,10 +59,10 @@ def concatenate(emitter: Emitter, arrays: Any, axis: int | None = 0, dtype: Any 
         places.append(slice_along(axis, start, start + part.shape[axis]))
         start += part.shape[axis]
     fill = next((value for value in map(uniform_value, parts) if value is not None), None)
-    if fill is not None:  # what is the same everywhere is between the other pieces
-        kept = [position for position, part in enumerate(parts) if not _is_all(part, fill)]
-        if kept:
-            return emitter.assembly([parts[item] for item in kept], shape, [places[item] for item in kept], fill=fill)
+    if fill is not None:  # uniform pieces become the fill of the others
+        pieces = [position for position, part in enumerate(parts) if not _is_all(part, fill)]
+        if pieces:
+            return emitter.assembly([parts[i] for i in pieces], shape, [places[i] for i in pieces], fill=fill)
     return emitter.assembly(parts, shape, places)
 
 
@@ -73,7 +73,7 @@ def _is_all(array: Array, value: Any) -> bool:
 
 @lowers("stack")
 def _stack(emitter: Emitter, arrays: Any, axis: int = 0, dtype: Any = None) -> Array:
-    parts = _arrays(emitter, arrays, dtype)
+    parts = _promoted(emitter, arrays, dtype)
     return concatenate(
         emitter, [emitter.view(part, lambda values: numpy.expand_dims(values, axis)) for part in parts], axis
     )
@@ -87,7 +87,7 @@ def _joined_views(view: Callable[..., Any], axis: int | None) -> Callable[..., A
     """Return the lowering of a function that joins views of its arrays; None: along the first axis but one, if any."""
 
     def lower(emitter: Emitter, tup: Any, dtype: Any = None) -> Array:
-        parts = [emitter.view(part, view) for part in _arrays(emitter, tup)]
+        parts = [emitter.view(part, view) for part in _promoted(emitter, tup)]
         return concatenate(emitter, parts, min(len(parts[0].shape) - 1, 1) if axis is None else axis, dtype)
 
     return lower

@@ -1,8 +1,9 @@
-"""Products of arrays along some of their axes: `matmul`, `dot`, `tensordot`, `einsum` and their kin."""
+"""Products of arrays along some of their axes: `matmul`, `dot`, `tensordot`, `einsum` and others like them."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from minpy.backends.native.translating.step_builder import Emitter
 __all__ = ["contract", "matmul"]
 
 # More products of whole numbers than this are not written as loops.
-_WHOLE = 1 << 22
+_MAX_INTEGER_PRODUCTS = 1 << 22
 
 
 def contract(
@@ -26,8 +27,8 @@ def contract(
 ) -> Array:
     """Return the sum of products of two arrays of one dtype, with the axes named.
 
-    `emitter`: what the steps are written with. `a`, `b`: the names of their axes, each once in an array; a length of 1
-    broadcasts against another. `to`: the names of the answer's axes; along all others is added up.
+    `emitter`: writes the steps. `a`, `b`: the names of their axes, each once in an array; a length of 1 broadcasts
+    against another. `to`: the names of the result's axes; all others are summed over.
     """
     lengths: dict[Any, int] = {}
     for array, names in ((first, a), (second, b)):
@@ -36,15 +37,15 @@ def contract(
                 lengths[name] = length
             elif length not in (1, lengths[name]):
                 raise NotLowered(f"a product of {first.shape} and {second.shape}")
-    first, a = _added_up(emitter, first, a, {*b, *to}, lengths)
-    second, b = _added_up(emitter, second, b, {*a, *to}, lengths)
+    first, a = _summed(emitter, first, a, {*b, *to}, lengths)
+    second, b = _summed(emitter, second, b, {*a, *to}, lengths)
     contracted = [name for name in a if name in b and name not in to]
     stacked = [name for name in to if name in a and name in b]
     rows = [name for name in a if name not in b]
     columns = [name for name in b if name not in a]
     is_plain = first.dtype.char in "fd" and contracted and (rows or columns)
     if not is_plain or (stacked and not (rows and columns)):
-        return _multiplied(emitter, first, second, a, b, [*to, *contracted], lengths, len(to))
+        return _elementwise_product(emitter, first, second, a, b, [*to, *contracted], lengths, len(to))
     if rows and columns and next(name for name in to if name not in stacked) in columns:
         first, second, a, b, rows, columns = second, first, b, a, columns, rows  # so that less has to be turned
     left = _matrices(emitter, first, a, stacked, rows, contracted, lengths)
@@ -59,16 +60,16 @@ def contract(
     return emitter.transpose(result, [names.index(name) for name in to])
 
 
-def _added_up(
-    emitter: Emitter, array: Array, names: Sequence[Any], kept: set[Any], lengths: dict[Any, int]
+def _summed(
+    emitter: Emitter, array: Array, names: Sequence[Any], needed_names: set[Any], lengths: dict[Any, int]
 ) -> tuple[Array, list[Any]]:
-    """Return an array summed over the axes that nobody else has, and the names of the others."""
-    axes = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    """Return an array summed over the axes that are not needed, and the names of the others."""
+    axes = tuple(axis for axis, name in enumerate(names) if name not in needed_names)
     if not axes:
         return array, list(names)
     result = _sum(emitter, array, axes)
     shape = [length for axis, length in enumerate(array.shape) if axis not in axes]
-    return emitter.reshape(result, shape), [name for name in names if name in kept]
+    return emitter.reshape(result, shape), [name for name in names if name in needed_names]
 
 
 def _sum(emitter: Emitter, array: Array, axes: Sequence[int]) -> Array:
@@ -83,7 +84,7 @@ def _aligned(emitter: Emitter, array: Array, names: Sequence[Any], to: Sequence[
     return emitter.reshape(turned, [next(result) if name in names else 1 for name in to])
 
 
-def _multiplied(
+def _elementwise_product(
     emitter: Emitter,
     first: Array,
     second: Array,
@@ -91,16 +92,16 @@ def _multiplied(
     b: Sequence[Any],
     names: Sequence[Any],
     lengths: dict[Any, int],
-    kept: int,
+    result_ndim: int,
 ) -> Array:
-    """Return the sum of products as elementwise products, and their sums over all axes but the first `kept`."""
-    if first.dtype.kind not in "f" and math.prod(lengths.values()) > _WHOLE:
+    """Return the sum of products as elementwise products, summed over all axes but the first `result_ndim`."""
+    if first.dtype.kind not in "f" and math.prod(lengths.values()) > _MAX_INTEGER_PRODUCTS:
         raise NotLowered(f"a large product of {first.dtype.name}")
     product = emitter.elementwise("multiply", _aligned(emitter, first, a, names), _aligned(emitter, second, b, names))
     product = emitter.broadcast(product, [lengths[name] for name in names])
-    if kept == len(names):
+    if result_ndim == len(names):
         return product
-    return emitter.reshape(_sum(emitter, product, range(kept, len(names))), product.shape[:kept])
+    return emitter.reshape(_sum(emitter, product, range(result_ndim, len(names))), product.shape[:result_ndim])
 
 
 def _matrices(
@@ -194,20 +195,20 @@ def _vdot(emitter: Emitter, a: Array, b: Array) -> Array:
 def _tensordot(emitter: Emitter, a: Array, b: Array, axes: Any = 2) -> Array:
     first, second = _both(emitter, a, b)
     if isinstance(axes, int):
-        ours: Any = range(len(first.shape) - axes, len(first.shape))
-        theirs: Any = range(axes)
+        first_axes: Any = range(len(first.shape) - axes, len(first.shape))
+        second_axes: Any = range(axes)
     else:
-        ours, theirs = ((item,) if isinstance(item, int) else tuple(item) for item in axes)
-    ours = [item % len(first.shape) for item in ours]
-    theirs = [item % len(second.shape) for item in theirs]
-    left: list[Any] = [f"a{axis}" for axis in range(len(first.shape))]
-    right: list[Any] = [f"b{axis}" for axis in range(len(second.shape))]
-    for own, other in zip(ours, theirs, strict=True):
-        _require_equal(first.shape[own], second.shape[other])
-        right[other] = left[own]
-    shared = {left[own] for own in ours}
-    to = [name for name in (*left, *right) if name not in shared]
-    return contract(emitter, first, second, left, right, to)
+        first_axes, second_axes = ((item,) if isinstance(item, int) else tuple(item) for item in axes)
+    first_axes = [item % len(first.shape) for item in first_axes]
+    second_axes = [item % len(second.shape) for item in second_axes]
+    first_names: list[Any] = [f"a{axis}" for axis in range(len(first.shape))]
+    second_names: list[Any] = [f"b{axis}" for axis in range(len(second.shape))]
+    for axis, second_axis in zip(first_axes, second_axes, strict=True):
+        _require_equal(first.shape[axis], second.shape[second_axis])
+        second_names[second_axis] = first_names[axis]
+    shared = {first_names[axis] for axis in first_axes}
+    to = [name for name in (*first_names, *second_names) if name not in shared]
+    return contract(emitter, first, second, first_names, second_names, to)
 
 
 @lowers("outer", numpy.multiply.outer)
@@ -219,11 +220,11 @@ def _outer(emitter: Emitter, a: Array, b: Array) -> Array:
 @lowers("kron")
 def _kron(emitter: Emitter, a: Array, b: Array) -> Array:
     ndim = max(len(a.shape), len(b.shape))
-    ours, theirs = ((1,) * (ndim - len(item.shape)) + item.shape for item in (a, b))
-    first = emitter.reshape(a, [part for length in ours for part in (length, 1)])
-    second = emitter.reshape(b, [part for length in theirs for part in (1, length)])
+    a_shape, b_shape = ((1,) * (ndim - len(array.shape)) + array.shape for array in (a, b))
+    first = emitter.reshape(a, [part for length in a_shape for part in (length, 1)])
+    second = emitter.reshape(b, [part for length in b_shape for part in (1, length)])
     product = apply(emitter, numpy.multiply, first, second)
-    return emitter.reshape(product, [item * other for item, other in zip(ours, theirs, strict=True)])
+    return emitter.reshape(product, list(map(operator.mul, a_shape, b_shape)))
 
 
 @lowers("einsum")
@@ -236,19 +237,19 @@ def _einsum(emitter: Emitter, subscripts: str, *operands: Array, dtype: Any = No
     for array, names in zip(operands, input_names, strict=True):
         arrays.append(_diagonals(emitter, emitter.cast(array, wide), names))
     result, names = arrays[0]
-    for position, (other, theirs) in enumerate(arrays[1:], 1):
+    for position, (operand, operand_names) in enumerate(arrays[1:], 1):
         later = {name for _, names_of in arrays[position + 1 :] for name in names_of} | set(to)
-        needed = [name for name in dict.fromkeys([*names, *theirs]) if name in later]
+        result_names = [name for name in dict.fromkeys([*names, *operand_names]) if name in later]
         if position == len(arrays) - 1:
-            needed = list(to)
-        result, names = contract(emitter, result, other, names, theirs, needed), needed
+            result_names = list(to)
+        result, names = contract(emitter, result, operand, names, operand_names, result_names), result_names
     lengths = dict(zip(names, result.shape, strict=True))
-    result, names = _added_up(emitter, result, names, set(to), lengths)
+    result, names = _summed(emitter, result, names, set(to), lengths)
     return emitter.transpose(result, [names.index(name) for name in to])
 
 
 def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
-    """Return (the names of each operand's axes, those of the answer's); those of an ellipsis are numbers from -1 down.
+    """Return (the names of each operand's axes, those of the result's); those of an ellipsis are numbers from -1 down.
 
     >>> _subscripts("...ij,jk->...ik", [3, 2])
     ([[-1, 'i', 'j'], ['j', 'k']], [-1, 'i', 'k'])
@@ -276,9 +277,9 @@ def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[Any]], list[
 
 def _diagonals(emitter: Emitter, array: Array, names: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Return the view of an array in which each name is that of one axis."""
-    kept = list(dict.fromkeys(names))
-    if len(kept) == len(names):
-        return array, kept
-    letters = {name: chr(ord("a") + position) for position, name in enumerate(kept)}
-    text = "".join(letters[name] for name in names) + "->" + "".join(letters[name] for name in kept)
-    return emitter.view(array, lambda values: numpy.einsum(text, values)), kept
+    unique = list(dict.fromkeys(names))
+    if len(unique) == len(names):
+        return array, unique
+    letters = {name: chr(ord("a") + position) for position, name in enumerate(unique)}
+    text = "".join(letters[name] for name in names) + "->" + "".join(letters[name] for name in unique)
+    return emitter.view(array, lambda values: numpy.einsum(text, values)), unique

@@ -31,7 +31,7 @@ class Convolving:
 
     # 'result': of (data, weight) the convolution; 'data': of (gradient, weight) the gradient of the data; 'weight': of
     # (data, gradient) that of the weight.
-    what: str
+    computed: str
     lengths: Ints
     kernel: Ints
     stride: Ints
@@ -41,7 +41,7 @@ class Convolving:
 
     @property
     def __name__(self) -> str:
-        return {"result": "convolution", "data": "convolution_data", "weight": "convolution_weight"}[self.what]
+        return {"result": "convolution", "data": "convolution_data", "weight": "convolution_weight"}[self.computed]
 
     def __call__(self, first: Any, second: Any) -> Any:
         window: dict[str, Any] = {
@@ -50,9 +50,9 @@ class Convolving:
             "pad": self.pad,
             "num_group": self.groups,
         }
-        if self.what == "result":
+        if self.computed == "result":
             return im2col.convolve.forward(first, second, **window)
-        if self.what == "data":
+        if self.computed == "data":
             return im2col.convolve_data.forward(first, second, lengths=self.lengths, **window)
         return im2col.convolve_weight.forward(first, second, kernel=self.kernel, **window)
 
@@ -90,9 +90,9 @@ def _result(operators: Any, data: Array, weight: Array, kernel: Ints, window: di
     return _called(operators, function, data, weight, (data.shape[0], weight.shape[0], *positions))
 
 
-def _function(what: str, lengths: Ints, kernel: Ints, window: dict[str, Any]) -> Convolving:
+def _function(computed: str, lengths: Ints, kernel: Ints, window: dict[str, Any]) -> Convolving:
     stride, dilate, pad = (tuple(window[name]) for name in ("stride", "dilate", "pad"))
-    return Convolving(what, tuple(lengths), tuple(kernel), stride, dilate, pad, window["num_group"])
+    return Convolving(computed, tuple(lengths), tuple(kernel), stride, dilate, pad, window["num_group"])
 
 
 def _with_bias(operators: Any, result: Array, bias: Array) -> Array:

@@ -399,18 +399,18 @@ def _sequence_last(
 
 @gradient_of("SequenceLast")
 def _sequence_last_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
-    gradient, _, (data, *rest) = vjp_node.split(operands)
+    gradient, _, (data, *lengths) = vjp_node.split(operands)
     attributes = vjp_node.node.attributes
-    if not attributes.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
+    if not attributes.get("use_sequence_length") or not lengths or not isinstance(lengths[0], Array):
         return NotImplemented
     emitter: Emitter = operators.emitter
     axis = attributes.get("axis", 0)
-    last = _last_steps(operators, data, rest[0], axis)
+    last = _last_steps(operators, data, lengths[0], axis)
     ones = (1,) * (len(data.shape) - 2)
     shape = (1, -1, *ones) if axis == 0 else (-1, 1, *ones)
     is_it = emitter.elementwise("equal", _numbers((*data.shape[:2], *ones), axis, 1), emitter.reshape(last, shape))
-    apart = emitter.reshape(gradient, (*gradient.shape[:axis], 1, *gradient.shape[axis:]))
-    result = emitter.elementwise("where", is_it, apart, constant(0, gradient.dtype))
+    expanded = emitter.reshape(gradient, (*gradient.shape[:axis], 1, *gradient.shape[axis:]))
+    result = emitter.elementwise("where", is_it, expanded, constant(0, gradient.dtype))
     return emitter.broadcast(result, data.shape)
 
 
@@ -440,8 +440,8 @@ def _sequence_reverse(
 
 @gradient_of("SequenceReverse")
 def _sequence_reverse_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
-    gradient, _, (data, *rest) = vjp_node.split(operands)
+    gradient, _, (data, *lengths) = vjp_node.split(operands)
     attributes = vjp_node.node.attributes
-    if not attributes.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
+    if not attributes.get("use_sequence_length") or not lengths or not isinstance(lengths[0], Array):
         return NotImplemented
-    return _reversed(operators, gradient, data, rest[0], attributes.get("axis", 0))  # it is its own inverse
+    return _reversed(operators, gradient, data, lengths[0], attributes.get("axis", 0))  # it is its own inverse

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 def _basic(key: Any) -> Any:
-    """Return a key that takes an array, and no scalar."""
+    """Return a key whose result is an array, never a scalar."""
     parts = key if type(key) is tuple else (key,)
     return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
 

@@ -68,9 +68,9 @@ def _key(array: Array, index: Any) -> _Key:
     indices = [parts[axis] for axis in chosen]
     if any(index_array.dtype.kind not in "iu" for index_array in indices):
         raise NotLowered("it takes elements by a mask")
-    others = [axis for axis in range(len(parts)) if axis not in chosen]
+    other_axes = [axis for axis in range(len(parts)) if axis not in chosen]
     are_neighbours = chosen == list(range(chosen[0], chosen[-1] + 1))
-    return _Key(parts, chosen + others, indices, chosen[0] if are_neighbours else 0)
+    return _Key(parts, chosen + other_axes, indices, chosen[0] if are_neighbours else 0)
 
 
 def _axes(parts: list[Any]) -> int:
@@ -82,11 +82,11 @@ def item_by_arrays(emitter: Emitter, array: Array, index: Any) -> Array:
     """Return `array[index]`, of a key with arrays of whole numbers."""
     key = _key(array, index)
     moved = emitter.view(array, key.ordered)
-    lengths, rest = moved.shape[: len(key.indices)], moved.shape[len(key.indices) :]
+    lengths, trailing = moved.shape[: len(key.indices)], moved.shape[len(key.indices) :]
     places = looked_at(emitter, lengths, key.indices)
-    result = gathered(emitter, emitter.reshape(moved, (math.prod(lengths), *rest)), places)
+    result = gathered(emitter, emitter.reshape(moved, (math.prod(lengths), *trailing)), places)
     count = len(places.shape)
-    order = [*range(count, count + key.lead), *range(count), *range(count + key.lead, count + len(rest))]
+    order = [*range(count, count + key.lead), *range(count), *range(count + key.lead, count + len(trailing))]
     return emitter.transpose(result, order)
 
 
@@ -96,16 +96,16 @@ def placed_by_arrays(emitter: Emitter, array: Array, index: Any, value: Operand,
     if not key.is_whole:
         raise NotLowered("it stores elements by arrays and slices")
     moved = emitter.transpose(array, key.order)
-    lengths, rest = moved.shape[: len(key.indices)], moved.shape[len(key.indices) :]
+    lengths, trailing = moved.shape[: len(key.indices)], moved.shape[len(key.indices) :]
     places = looked_at(emitter, lengths, key.indices)
     count, lead = len(places.shape), key.lead
-    shape = (*rest[:lead], *places.shape, *rest[lead:])
+    shape = (*trailing[:lead], *places.shape, *trailing[lead:])
     values = emitter.cast(value, array.dtype)
     if len(values.shape) > len(shape):  # leading axes of one element
         values = emitter.reshape(values, values.shape[len(values.shape) - len(shape) :])
     order = [*range(lead, lead + count), *range(lead), *range(lead + count, len(shape))]
     rows = emitter.transpose(emitter.broadcast(values, shape), order)
-    length, width = math.prod(lengths), math.prod(rest)
+    length, width = math.prod(lengths), math.prod(trailing)
     fill = uniform_value(array)
     is_zero = fill is not None and not fill and not numpy.signbit(fill)
     base = None if is_zero else emitter.reshape(moved, (length, width))

@@ -1,7 +1,7 @@
 """Gradients of the maxima of windows: to the first of the largest elements, or to all of them.
 
-Where windows overlap, an element's is the sum over the windows in which it is such a one, of which there are the same
-number for all elements a stride apart.
+Where windows overlap, an element's gradient is the sum over the windows of which it is a maximum. All elements a stride
+apart lie in the same number of windows.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from minpy.ops.nn.pooling import covers, overlaps
 
 __all__: list[str] = []
 
-# They take a few steps for each element of a window: of larger windows that overlap they are calls.
-_MOST = 49
+# Each element of a window takes a few steps: larger windows that overlap are calls.
+_MAX_WINDOW = 49
 # In place of the number of an element in a window, which is smaller.
 _NOWHERE = 255
 
@@ -36,14 +36,14 @@ def _place(
         rows = emitter.reshape(data, (*data.shape[:2], -1))
         where = emitter.reduce("argmax", rows, (2,))
         numbers = constant(numpy.arange(rows.shape[2]).reshape(1, 1, -1))
-        is_it = emitter.elementwise("equal", where, numbers)
+        is_maximum = emitter.elementwise("equal", where, numbers)
         each = emitter.reshape(gradient, (*gradient.shape[:2], 1))
-        return emitter.reshape(emitter.elementwise("where", is_it, each, constant(0, gradient.dtype)), data.shape)
+        return emitter.reshape(emitter.elementwise("where", is_maximum, each, constant(0, gradient.dtype)), data.shape)
     counts = largest.shape[2:]
     window = (kernel, stride, pad, counts)
     offsets = list(overlaps(data.shape[2:], *window))
-    are_apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
-    if len(offsets) > (_NOWHERE if are_apart else _MOST):
+    are_disjoint = all(s >= k for s, k in zip(stride, kernel, strict=True))
+    if len(offsets) > (_NOWHERE if are_disjoint else _MAX_WINDOW):
         raise NotLowered("its windows are large")
     if data.dtype.kind != "f":
         raise NotLowered("maxima of whole numbers have no gradient")
@@ -52,16 +52,16 @@ def _place(
         return emitter.elementwise("equal", part, constant(number, numpy.uint8))
 
     first = _first_largest(emitter, data, largest, window)
-    return _placed_among(
-        emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen, None if are_apart else 0.0
+    return _distributed(
+        emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen, None if are_disjoint else 0.0
     )
 
 
 class _Residue(NamedTuple):
-    """Elements a stride apart along an axis: the first one, their number, and what lies where in which window.
+    """Elements a stride apart along an axis: the first one, their number, and in which windows they lie.
 
-    `windows` has for each offset that they have in windows the number of the window in which the first of them has it:
-    those of the others follow. It may be that of no window.
+    `windows` has (offset, number) pairs: the first element is at that offset of that window, the next ones of the next
+    windows. Such a window need not exist.
     """
 
     first: int
@@ -80,7 +80,7 @@ def _residues(length: int, kernel: int, stride: int, pad: int) -> list[_Residue]
     return result
 
 
-def _placed_among(
+def _distributed(
     emitter: Emitter,
     gradient: Array,
     compared: tuple[Array, Any],
@@ -91,17 +91,17 @@ def _placed_among(
 ) -> Array:
     """Return the gradient of maxima of windows that overlap.
 
-    `compared`: what tells of a window which elements are its maxima, and what is there in the place of windows that are
-    none. `lengths`: of the data, along the axes of windows. `window`: (kernel, stride, padding, number of windows).
-    `chosen`: `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of
+    `compared`: what `chosen` compares in each window, and its value for windows that do not exist. `lengths`:
+    of the data, along the axes of windows. `window`: (kernel, stride, padding, number of windows). `chosen`:
+    `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of
     which they have a number; `elements` is their key. `zero`: what sums begin with, which tells -0.0 from 0.0; None:
     with the first gradient.
     """
     kernel, stride, pad, _ = window
     marks, mark = compared
-    along = [_residues(*item) for item in zip(lengths, kernel, stride, pad, strict=True)]
-    for axis, residues in enumerate(along, 2):
-        # All windows that are asked for, of which some are none: nothing comes from there.
+    residues_by_axis = [_residues(*item) for item in zip(lengths, kernel, stride, pad, strict=True)]
+    for axis, residues in enumerate(residues_by_axis, 2):
+        # All windows of the residues; those that do not exist have no gradient.
         start = min(number for item in residues for _, number in item.windows)
         end = max(number + item.length for item in residues for _, number in item.windows)
         gradient = padded_window(emitter, gradient, axis, start, end - start)
@@ -109,17 +109,17 @@ def _placed_among(
         for item in residues:
             item.windows[:] = [(offset, number - start) for offset, number in item.windows]
     shape = (*gradient.shape[:2], *lengths)
-    whole = (slice(None), slice(None))
+    leading = (slice(None), slice(None))
     parts, places = [], []
-    for ones in itertools.product(*along):
-        elements = (*whole, *(slice(item.first, None, s) for item, s in zip(ones, stride, strict=True)))
+    for group in itertools.product(*residues_by_axis):
+        elements = (*leading, *(slice(item.first, None, s) for item, s in zip(group, stride, strict=True)))
         total = None if zero is None else constant(zero, gradient.dtype)
-        for met in itertools.product(*(item.windows for item in ones)):
-            taken = (slice(number, number + item.length) for (_, number), item in zip(met, ones, strict=True))
-            key = taking((*whole, *taken))
-            number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
-            is_it = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
-            part = emitter.elementwise("multiply", emitter.view(gradient, key), is_it)
+        for windows in itertools.product(*(item.windows for item in group)):
+            slices = (slice(number, number + item.length) for (_, number), item in zip(windows, group, strict=True))
+            key = taking((*leading, *slices))
+            number = int(numpy.ravel_multi_index([offset for offset, _ in windows], kernel))
+            is_maximum = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
+            part = emitter.elementwise("multiply", emitter.view(gradient, key), is_maximum)
             total = part if total is None else emitter.elementwise("add", total, part)
         assert total is not None
         parts.append(total)
@@ -136,17 +136,17 @@ def _tied(
     if data.dtype.kind != "f":
         raise NotLowered("maxima of whole numbers have no gradient")
     if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
-        is_it = emitter.cast(emitter.elementwise("equal", data, largest), gradient.dtype)
-        result = emitter.elementwise("multiply", gradient, is_it)
+        is_maximum = emitter.cast(emitter.elementwise("equal", data, largest), gradient.dtype)
+        result = emitter.elementwise("multiply", gradient, is_maximum)
         return emitter.elementwise("add", constant(0, gradient.dtype), result)
-    if int(numpy.prod(kernel)) > _MOST:
+    if int(numpy.prod(kernel)) > _MAX_WINDOW:
         raise NotLowered("its windows overlap, and are large")
 
     def chosen(part: Array, number: int, elements: tuple[slice, ...]) -> Array:
         return emitter.elementwise("equal", emitter.view(data, taking(elements)), part)
 
     window = (kernel, stride, pad, largest.shape[2:])
-    return _placed_among(emitter, gradient, (largest, numpy.nan), data.shape[2:], window, chosen)
+    return _distributed(emitter, gradient, (largest, numpy.nan), data.shape[2:], window, chosen)
 
 
 def _first_largest(emitter: Emitter, data: Array, largest: Array, window: tuple[Ints, Ints, Ints, Ints]) -> Array:
@@ -157,6 +157,6 @@ def _first_largest(emitter: Emitter, data: Array, largest: Array, window: tuple[
     result = constant(_NOWHERE, numpy.uint8)
     offsets = list(overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts))
     for number, (_, elements) in reversed(list(enumerate(offsets))):
-        is_it = emitter.elementwise("equal", emitter.view(data, taking(elements)), largest)
-        result = emitter.elementwise("where", is_it, constant(number, numpy.uint8), result)
+        is_maximum = emitter.elementwise("equal", emitter.view(data, taking(elements)), largest)
+        result = emitter.elementwise("where", is_maximum, constant(number, numpy.uint8), result)
     return result

@@ -92,13 +92,13 @@ def _sequence_mask(
 
 @gradient_of("SequenceMask")
 def _sequence_mask_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
-    gradient, _, (_, *rest) = vjp_node.split(operands)
+    gradient, _, (_, *lengths) = vjp_node.split(operands)
     attributes = vjp_node.node.attributes
-    if not attributes.get("use_sequence_length") or not rest:
+    if not attributes.get("use_sequence_length") or not lengths:
         return gradient
-    if not isinstance(rest[0], Array):
+    if not isinstance(lengths[0], Array):
         return NotImplemented
-    inside = _is_inside(operators, gradient, rest[0], attributes.get("axis", 0))
+    inside = _is_inside(operators, gradient, lengths[0], attributes.get("axis", 0))
     return operators.emitter.elementwise("where", inside, gradient, constant(0, gradient.dtype))
 
 

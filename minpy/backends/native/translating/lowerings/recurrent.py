@@ -116,10 +116,10 @@ def _rnn(
     if training and p and layers.count > 1:
         reason = "the masks are drawn at random"
         (masks,) = emitter.call(drawn_masks, (shape, data.dtype, p), [(shape, data.dtype)], reason)
-    result, last, last_cell, kept, forward = unrolled(call, _ArrayProxy(emitter, masks))
-    reserve: Any = numpy.concatenate([numpy.ravel(part) for part in kept])
+    result, last, last_cell, reserved, forward = unrolled(call, _ArrayProxy(emitter, masks))
+    reserve: Any = numpy.concatenate([numpy.ravel(part) for part in reserved])
     operators.forwards[result.array] = call, forward
-    return [seen.array for seen in (result, last, last_cell) if seen is not None] + [masks, reserve.array]
+    return [output.array for output in (result, last, last_cell) if output is not None] + [masks, reserve.array]
 
 
 @gradient_of("RNN")

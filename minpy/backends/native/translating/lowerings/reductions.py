@@ -34,11 +34,11 @@ def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
     return tuple(result)
 
 
-def finished(emitter: Emitter, kept: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+def finished(emitter: Emitter, reduction: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Return a reduction whose axes have length 1 without them, unless they are to stay."""
     if keepdims:
-        return kept
-    return emitter.reshape(kept, [length for axis, length in enumerate(kept.shape) if axis not in axes])
+        return reduction
+    return emitter.reshape(reduction, [length for axis, length in enumerate(reduction.shape) if axis not in axes])
 
 
 def accumulator(array: Array, dtype: Any) -> numpy.dtype:
@@ -181,8 +181,8 @@ def mean(
     if wide.kind != "f":
         raise NotLowered(f"a mean in {wide.name} is not compiled")
     count = _count(emitter, array, axis, where)
-    kept = reduced(emitter, "sum", array, axis, True, where, None, 0)
-    return finished(emitter, emitter.elementwise("divide", kept, count), axes_of(array, axis), bool(keepdims))
+    total = reduced(emitter, "sum", array, axis, True, where, None, 0)
+    return finished(emitter, emitter.elementwise("divide", total, count), axes_of(array, axis), bool(keepdims))
 
 
 @lowers(mean_over)
@@ -221,9 +221,9 @@ def _var(
     if mean is None:
         mean = emitter.elementwise("divide", emitter.reduce("sum", array, axes), constant(count, wide))
     centred = emitter.elementwise("subtract", array, emitter.cast(mean, wide))
-    kept = emitter.reduce("sum", emitter.elementwise("square", centred), axes)
+    total = emitter.reduce("sum", emitter.elementwise("square", centred), axes)
     freedom = max(count - (ddof if correction is None else correction), 0)
-    result = emitter.elementwise("divide", kept, constant(freedom, wide))
+    result = emitter.elementwise("divide", total, constant(freedom, wide))
     return finished(emitter, result, axes, bool(keepdims))
 
 

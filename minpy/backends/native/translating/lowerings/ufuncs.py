@@ -36,7 +36,7 @@ def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any =
     if name in _COMPARISONS and takes[0] != takes[1]:
         return _compare_whole(emitter, name, *operands)
     require_supported(*takes, *gives)
-    arrays = [emitter.cast(operand, taken) for operand, taken in zip(operands, takes, strict=True)]
+    arrays = [emitter.cast(operand, loop_dtype) for operand, loop_dtype in zip(operands, takes, strict=True)]
     if own is not None:
         result = own(emitter, *arrays)
         if result is not NotImplemented:
@@ -126,7 +126,7 @@ def _divmod(emitter: Emitter, first: Array, second: Array) -> tuple[Array, Array
 @lowers_ufunc("modf")
 def _modf(emitter: Emitter, array: Array) -> tuple[Array, Array]:
     whole = emitter.elementwise("trunc", array)
-    rest = emitter.elementwise("subtract", array, whole)
+    fraction = emitter.elementwise("subtract", array, whole)
     zero = constant(0, array.dtype)
-    rest = emitter.elementwise("where", emitter.elementwise("isinf", array), zero, rest)
-    return emitter.elementwise("copysign", rest, array), whole
+    fraction = emitter.elementwise("where", emitter.elementwise("isinf", array), zero, fraction)
+    return emitter.elementwise("copysign", fraction, array), whole

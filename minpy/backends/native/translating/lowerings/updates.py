@@ -27,7 +27,7 @@ def update_several(
     for index in range(number):
         start = index * stride
         own = {name: attributes[key][index] for key, name in operator.lists.items()}
-        answer = operators.lower(operator.single, [*operands[start : start + stride], *numbers], {**common, **own})
-        values.append(answer.value)
-        updates += [(start + position, array) for position, array in answer.updates]
+        result = operators.lower(operator.single, [*operands[start : start + stride], *numbers], {**common, **own})
+        values.append(result.value)
+        updates += [(start + position, array) for position, array in result.updates]
     return Result(values, LOWERED, updates)

@@ -1,4 +1,4 @@
-"""Functions that move nothing: their answers are views, or copies where the order of elements changes."""
+"""Functions whose results are views, or copies where the order of elements changes."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ def taking(key: tuple[slice, ...]) -> Callable[[numpy.ndarray], numpy.ndarray]:
 
 def padded(emitter: Emitter, data: Array, axis: int, before: int, length: int, fill: Any) -> Array:
     """Return an array that begins `before` elements earlier on an axis, and has a length; it may be cut."""
-    kept = min(data.shape[axis], length - before)
-    if before == 0 and kept == length:
+    copied_length = min(data.shape[axis], length - before)
+    if before == 0 and copied_length == length:
         return emitter.view(data, slice_along(axis, 0, length))
-    piece = emitter.view(data, slice_along(axis, 0, kept))
+    piece = emitter.view(data, slice_along(axis, 0, copied_length))
     shape = (*data.shape[:axis], length, *data.shape[axis + 1 :])
-    return emitter.assembly([piece], shape, [slice_along(axis, before, before + kept)], fill=fill)
+    return emitter.assembly([piece], shape, [slice_along(axis, before, before + copied_length)], fill=fill)
 
 
 def _along(emitter: Emitter, function: str, data: Array, axis: int, kernel: int, stride: int, count: int) -> Array:
