@@ -163,7 +163,7 @@ class Reader:
         parts, self._later = self._later, None if self._later is None else []
         short = file_reading.fill(self.stream, parts) if parts else None
         if short is not None:
-            problem = f"{short.what}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
+            problem = f"{short.name}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
             raise self.error(problem, offset=short.offset)
 
     def skip(self, count: int, item: str) -> None:

@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
     data: numpy.ndarray
     offset: int
-    what: str
+    name: str
 
 
 def can_fill(stream: BinaryIO) -> bool:

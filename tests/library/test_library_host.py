@@ -41,12 +41,12 @@ def test_checked_calls_refuse_writes_to_other_inputs(monkeypatch):
     assert mean.asnumpy() == [1.5]
     family = nd.raw_running
     monkeypatch.setattr(family.entry, "mutate_inputs", None)
-    family._known.clear()
+    family._configured.clear()
     try:
         with pytest.raises(MutationError, match=r"forward has written to data1 .*setMutateInputs"):
             nd.raw_running(x, mean)
     finally:
-        family._known.clear()
+        family._configured.clear()
 
 
 def test_generators_belong_to_one_call():
