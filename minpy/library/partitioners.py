@@ -183,7 +183,7 @@ class NativeSelector(Selector):
     address : int
     where : str
         Whose it is, for messages.
-    kept : tuple
+    owners : tuple
         What it was made from, which it may still read.
     """
 
