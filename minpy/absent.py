@@ -258,8 +258,8 @@ def reason(module: str, name: str) -> str | None:
     "MXNet's module imports it for itself; it is minpy.Context."
     >>> reason('nd', 'expp')
     """
-    first, dot, rest = module.partition(".")
-    module = f"{_SHORT.get(first, first)}{dot}{rest}"
+    first, dot, submodule = module.partition(".")
+    module = f"{_SHORT.get(first, first)}{dot}{submodule}"
     home = HOMES.get(name)
     if home is not None and home.rpartition(".")[0] != module:
         return f"MXNet's module imports it for itself; it is minpy.{home}."

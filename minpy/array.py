@@ -133,8 +133,8 @@ class Number(Value, float):
 
 
 def _of_numbers(compute: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    def method(self: Number, *others: Any) -> Any:
-        values = [self.val, *(other.val if type(other) is Number else other for other in others)]
+    def method(self: Number, *operands: Any) -> Any:
+        values = [self.val, *(operand.val if type(operand) is Number else operand for operand in operands)]
         result = compute(*(reversed(values) if reflected else values))
         return Number(result) if type(result) in (int, float) else result
 

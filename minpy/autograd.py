@@ -420,10 +420,10 @@ def _on_tape(result: NDArray, variable: NDArray) -> NDArray:
     return result._like(result._data, node)
 
 
-def _as_list(arrays: Any, what: str) -> list[Any]:
+def _as_list(arrays: Any, subject: str) -> list[Any]:
     values = [arrays] if isinstance(arrays, NDArray) else list(arrays) if isinstance(arrays, (list, tuple)) else None
     if values is None or not all(isinstance(value, NDArray) for value in values):
-        raise ArgumentError(f"{what} must be an NDArray or a list of NDArrays, got {describe(arrays)}.")
+        raise ArgumentError(f"{subject} must be an NDArray or a list of NDArrays, got {describe(arrays)}.")
     return values
 
 

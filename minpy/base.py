@@ -157,11 +157,11 @@ def register_error(func_name: str | _C | None = None, cls: _C | None = None) -> 
         cls, func_name = func_name, func_name.__name__
     name = func_name
 
-    def register(made: _C) -> _C:
-        if not (isinstance(made, type) and issubclass(made, BaseException)):
-            raise ArgumentError(f"register_error: expected a class of exceptions, got {describe(made)}.")
-        error_types[name if isinstance(name, str) else made.__name__] = made
-        return made
+    def register(error_class: _C) -> _C:
+        if not (isinstance(error_class, type) and issubclass(error_class, BaseException)):
+            raise ArgumentError(f"register_error: expected a class of exceptions, got {describe(error_class)}.")
+        error_types[name if isinstance(name, str) else error_class.__name__] = error_class
+        return error_class
 
     return register if cls is None else register(cls)
 

@@ -41,11 +41,11 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
 
 def _check_arguments(symbol: Symbol) -> None:
     """Refuse a symbol with two variables of one name."""
-    for what, names in (("argument", symbol.list_arguments()), ("auxiliary state", symbol.list_auxiliary_states())):
+    for kind, names in (("argument", symbol.list_arguments()), ("auxiliary state", symbol.list_auxiliary_states())):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ArgumentValueError(
-                f"two {what}s are named {', '.join(map(repr, twice))}, and parameters are known by name. Give layers "
+                f"two {kind}s are named {', '.join(map(repr, twice))}, and parameters are known by name. Give layers "
                 f"different names; there are {', '.join(names)}."
             )
 

@@ -315,7 +315,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **k
 def _derivative(
     function: Function,
     argnum: Argnum,
-    what: str,
+    api: str,
     finish: Callable[[Call], Any],
     of_sum: Callable[[Any, Any], Any] | None = None,
 ) -> Function:
@@ -325,18 +325,18 @@ def _derivative(
     """
     if not callable(function):
         raise ArgumentError(
-            f"{what}: the first argument is the function to differentiate, got {describe(function)}. Write "
-            f"{what}(f)(x), not {what}(f(x))."
+            f"{api}: the first argument is the function to differentiate, got {describe(function)}. Write "
+            f"{api}(f)(x), not {api}(f(x))."
         )
     single = isinstance(argnum, (int, numpy.integer)) and not isinstance(argnum, bool)
     argnums: tuple[Any, ...] = (argnum,) if single else tuple(argnum) if isinstance(argnum, (tuple, list)) else ()
     if not argnums or not all(
         isinstance(each, (int, numpy.integer)) and not isinstance(each, bool) for each in argnums
     ):
-        raise ArgumentError(f"{what}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
+        raise ArgumentError(f"{api}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        return finish(Call(what, function, argnums, single, arguments, keywords))
+        return finish(Call(api, function, argnums, single, arguments, keywords))
 
     def derivative(*arguments: Any, **keywords: Any) -> Any:
         if any(map(is_box, leaves_of((arguments, keywords)))):
@@ -348,9 +348,9 @@ def _derivative(
     at_once = getattr(function, "gradients_at_once", None)
     if at_once is not None and of_sum is not None and min(argnums) >= 0 and len(set(argnums)) == len(argnums):
         derivative = _compiled_derivative(function, argnums, single, derivative, of_sum)
-    _name(derivative, what, function)
+    _name(derivative, api, function)
     # The same derivative of what `change` makes of the function.
-    derivative.with_function = lambda change: _derivative(change(function), argnum, what, finish, of_sum)  # type: ignore[attr-defined]
+    derivative.with_function = lambda change: _derivative(change(function), argnum, api, finish, of_sum)  # type: ignore[attr-defined]
     return derivative
 
 
@@ -374,8 +374,8 @@ def _compiled_derivative(
     return at_once_or_not
 
 
-def _name(derivative: Any, what: str, function: Function) -> None:
+def _name(derivative: Any, api: str, function: Function) -> None:
     functools.update_wrapper(derivative, function, updated=())
     inner = getattr(function, "__name__", type(function).__name__)
-    derivative.__name__ = derivative.__qualname__ = f"{what}_of_{inner}"
-    derivative.__doc__ = f"Return what minpy.{what} computes of {inner}.\n\n{getattr(function, '__doc__', None) or ''}"
+    derivative.__name__ = derivative.__qualname__ = f"{api}_of_{inner}"
+    derivative.__doc__ = f"Return what minpy.{api} computes of {inner}.\n\n{getattr(function, '__doc__', None) or ''}"

@@ -300,12 +300,12 @@ def _as_variable(value: Any, path: str) -> Any:
         value = value.astype(numpy.float64) if as_raw(value).dtype.kind in "biu" else value
         return _wrapped_array(value)
     if isinstance(value, (bool, int, float, numpy.generic)) and numpy.asarray(value).dtype.kind in "biuf":
-        kept = isinstance(value, numpy.floating)
-        return array.Array(numpy.asarray(value, value.dtype if kept else numpy.float64))  # type: ignore[union-attr]
+        is_floating = isinstance(value, numpy.floating)
+        return array.Array(numpy.asarray(value, value.dtype if is_floating else numpy.float64))  # type: ignore[union-attr]
     return value
 
 
-def _like_given(given: Any, gradient: Any) -> Any:
+def _like_given(argument: Any, gradient: Any) -> Any:
     """Return a gradient as MinPy's kinds of values, in the structure of the argument."""
     parts = iter([leaf for leaf in leaves_of(gradient) if leaf is not None])
 
@@ -314,7 +314,7 @@ def _like_given(given: Any, gradient: Any) -> Any:
             return None
         return _result(next(parts), isinstance(leaf, (bool, int, float)))
 
-    return map_tree(restored, given)
+    return map_tree(restored, argument)
 
 
 def _result(value: Any, is_number: bool) -> Any:

@@ -63,9 +63,9 @@ def find_conf_path(prefix: str = "tvmop") -> str:
     raise MissingPartError(_no("configuration", f"{prefix}.conf"))
 
 
-def _no(what: str, name: str) -> str:
+def _no(kind: str, name: str) -> str:
     folder = os.path.dirname(os.path.abspath(__file__))
     return (
-        f"there is no {what} ({name}): minpy is Python and NumPy, in {folder}. Operators of one's own are written with "
+        f"there is no {kind} ({name}): minpy is Python and NumPy, in {folder}. Operators of one's own are written with "
         "@minpy.customop, or as minpy.operator.CustomOp."
     )

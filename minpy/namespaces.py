@@ -105,7 +105,7 @@ def add_names(module: ModuleType, added: Mapping[str, Any]) -> None:
     own.update(__dir__=listing(names))
 
 
-def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any]:
+def missing(module: str, kind: str, names: Iterable[str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a module: an error that says why a name is absent, or the nearest of its names."""
 
     def refuse(name: str) -> Any:
@@ -115,17 +115,17 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
         advice = "" if name.startswith("__") else nearest(name, names)
         why = None if name.startswith("__") else reason(module.removeprefix("minpy").removeprefix("."), name)
         raise AttributeError(
-            f"{module} has no {what} {name!r}.{advice}" if why is None else f"{module} has no {what} {name!r}: {why}"
+            f"{module} has no {kind} {name!r}.{advice}" if why is None else f"{module} has no {kind} {name!r}: {why}"
         )
 
     return refuse
 
 
 def module_functions(
-    module: str, names: list[str], what: str = "name"
+    module: str, names: list[str], kind: str = "name"
 ) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
     """Return the `__dir__` and the `__getattr__` of a module that has these public names: see `listing`, `missing`."""
-    return listing(names), missing(module, what, names)
+    return listing(names), missing(module, kind, names)
 
 
 def missing_part(name: str) -> str | None:

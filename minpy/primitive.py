@@ -147,7 +147,7 @@ def customop(op_type: str = "numpy", *, compile: bool = False) -> Callable[[Call
     def decorate(function: Callable[..., Any]) -> Operator:
         if not callable(function):
             return as_operator(function)  # which refuses it
-        made = Primitive(function, variants[op_type])
-        return made.compile() if compile else made
+        primitive = Primitive(function, variants[op_type])
+        return primitive.compile() if compile else primitive
 
     return decorate

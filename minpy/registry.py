@@ -223,5 +223,5 @@ def _one(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
-def _names(known: dict[str, type]) -> str:
-    return ", ".join(repr(name) for name in known if not name.startswith("_")) or "none"
+def _names(classes: dict[str, type]) -> str:
+    return ", ".join(repr(name) for name in classes if not name.startswith("_")) or "none"

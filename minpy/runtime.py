@@ -37,8 +37,8 @@ def _cpu_has(feature: str) -> Callable[[], bool]:
 
     def has() -> bool:
         core = getattr(numpy, "_core", None) or numpy.core
-        known: dict[str, bool] = core._multiarray_umath.__cpu_features__
-        return bool(known.get(feature, False))
+        features: dict[str, bool] = core._multiarray_umath.__cpu_features__
+        return bool(features.get(feature, False))
 
     return has
 
@@ -114,9 +114,9 @@ class Features(OrderedDict[str, Feature]):
 
     def __new__(cls) -> Features:
         if cls.instance is None:
-            made = super().__new__(cls)
-            made.update((feature.name, feature) for feature in feature_list())
-            cls.instance = made  # when it is whole: another thread may ask meanwhile
+            features = super().__new__(cls)
+            features.update((feature.name, feature) for feature in feature_list())
+            cls.instance = features  # when it is whole: another thread may ask meanwhile
         return cls.instance
 
     def __init__(self) -> None:

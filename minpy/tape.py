@@ -106,12 +106,12 @@ def tape() -> Iterator[Tape]:
     >>> global_tape() is None
     True
     """
-    before, made = global_tape(), Tape()
-    _current.tape = made
+    before, new_tape = global_tape(), Tape()
+    _current.tape = new_tape
     try:
-        yield made
+        yield new_tape
     finally:
-        made.stop_recording()
+        new_tape.stop_recording()
         _current.tape = before
 
 

@@ -107,9 +107,9 @@ def setenv(name: str, value: str | None) -> None:
         os.environ[name] = _text("setenv", "the value", value)
 
 
-def _text(function: str, what: str, value: Any) -> str:
+def _text(function: str, parameter: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ArgumentError(f"{function}: {what} must be a string, got {describe(value)}.")
+        raise ArgumentError(f"{function}: {parameter} must be a string, got {describe(value)}.")
     return value
 
 

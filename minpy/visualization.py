@@ -266,9 +266,9 @@ def _order(symbol: Any, method: str) -> list[Node]:
     return symbol.order
 
 
-def _named(value: Any, what: str, example: str, method: str) -> Mapping[str, Any]:
+def _named(value: Any, parameter: str, example: str, method: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ArgumentError(f"{method}: {what} is {describe(value)}; expected a dict, such as {example}.")
+        raise ArgumentError(f"{method}: {parameter} is {describe(value)}; expected a dict, such as {example}.")
     return value
 
 
@@ -292,15 +292,15 @@ def _inferred_dtypes(symbol: Symbol, dtype: Any) -> Mapping[Value, Any]:
     return types
 
 
-def _check_all_known(symbol: Symbol, unknown: Sequence[Value], what: str, method: str) -> None:
+def _check_all_known(symbol: Symbol, unknown: Sequence[Value], parameter: str, method: str) -> None:
     if not unknown:
         return
     names = [repr(value) for value in unknown if value.node.operator is None] or [repr(value) for value in unknown]
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    kind = ShapeError if what == "shape" else DTypeError
+    kind = ShapeError if parameter == "shape" else DTypeError
     raise kind(
-        f"{method}: the {what}s of {shown} do not follow from those given. Give more, by the names of arguments: "
-        f"{what}={{{names[0]!r}: ...}}."
+        f"{method}: the {parameter}s of {shown} do not follow from those given. Give more, by the names of arguments: "
+        f"{parameter}={{{names[0]!r}: ...}}."
     )
 
 

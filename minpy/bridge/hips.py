@@ -438,9 +438,9 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     arrays = [numpy.asarray(value) for value in (result if kind else (result,))]
     node = record_node(AutogradCall(name, function, positions, pull), raws, None, {}, parents)
     if kind is None:
-        node.answer, node.shape, node.dtype = arrays[0], arrays[0].shape, arrays[0].dtype
+        node.result, node.shape, node.dtype = arrays[0], arrays[0].shape, arrays[0].dtype
         return _sharing(like._like(arrays[0], node), inputs)
-    node.answer = tuple(arrays)
+    node.result = tuple(arrays)
     outputs = [
         like._like(array, output if array.dtype.kind in "fc" else None)
         for array, output in zip(arrays, attach_outputs(node, arrays), strict=True)

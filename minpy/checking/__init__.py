@@ -145,8 +145,8 @@ def check_operator(
 def _run(case: Case, options: Options, report: Report) -> None:
     """Do all checks in order; what makes later ones meaningless ends the run."""
 
-    def add(what: str, check: Callable[..., Any], *arguments: Any) -> list[Row]:
-        rows = attempt(what, partial(check, *arguments))
+    def add(check_name: str, check: Callable[..., Any], *arguments: Any) -> list[Row]:
+        rows = attempt(check_name, partial(check, *arguments))
         report.rows += rows
         return rows
 
@@ -187,11 +187,11 @@ def _without_gradient(point: Point) -> list[Row]:
     rows = []
     for slot, value in case.arrays.items():
         if value.dtype.kind == "f" and slot not in case.slots:
-            what = f"gradient of {case.name(slot)}"
+            check_name = f"gradient of {case.name(slot)}"
             if operator.is_zero(slot):
-                rows += attempt(what, partial(check_zero, point, slot))
+                rows += attempt(check_name, partial(check_zero, point, slot))
             else:
-                rows.append(skip(what, f"no rule: see {operator.__name__}.def_grad"))
+                rows.append(skip(check_name, f"no rule: see {operator.__name__}.def_grad"))
     return rows if real else [skip("gradients", "no input is floating point")]
 
 

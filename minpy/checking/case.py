@@ -56,9 +56,9 @@ class Draws:
 Arrays = list[numpy.ndarray]
 
 
-def as_outputs(answer: Any) -> Arrays:
+def as_outputs(result: Any) -> Arrays:
     """Return what an operator returned as a list of NumPy arrays."""
-    values = answer if isinstance(answer, (tuple, list)) else (answer,)
+    values = result if isinstance(result, (tuple, list)) else (result,)
     return [as_raw(value) for value in values]
 
 
@@ -170,8 +170,8 @@ class Case:
     def gradients(self, upstream: Sequence[Any], slots: Sequence[int] | None = None) -> list[Any]:
         """Return the gradients that the rules give, of the variables at the positions `slots` (None: of all)."""
         chosen = range(len(self.slots)) if slots is None else slots
-        answer, pull = recorded_run.vjp(self.function, self.variables, chosen)
-        is_tuple = isinstance(answer, (tuple, list))
+        result, pull = recorded_run.vjp(self.function, self.variables, chosen)
+        is_tuple = isinstance(result, (tuple, list))
         return pull(upstream if is_tuple else upstream[0])
 
 
@@ -209,8 +209,8 @@ class Point:
         self.case = case
         self.options = options
         self.random = numpy.random.default_rng(options.seed)
-        answer, self.states = case.run()
-        self.outputs = as_outputs(answer)
+        result, self.states = case.run()
+        self.outputs = as_outputs(result)
         self.upstream = [
             numpy.where(numpy.isfinite(y), self.normal(y.shape), 0.0) if y.dtype.kind == "f" else numpy.zeros(y.shape)
             for y in self.outputs
@@ -264,22 +264,22 @@ class Point:
 # -- rows of reports -----------------------------------------------------------------------------------------------
 
 
-def attempt(what: str, check: Callable[[], Row | Sequence[Row]]) -> list[Row]:
+def attempt(check_name: str, check: Callable[[], Row | Sequence[Row]]) -> list[Row]:
     """Return the rows of one check; an exception inside it is a failure, and keeps its text and traceback."""
     try:
         rows = check()
     except Exception as error:
         if is_quitting(error):
             raise
-        return [failure(what, f"{type(error).__name__}", f"{what}: {error}", cause=error)]
+        return [failure(check_name, f"{type(error).__name__}", f"{check_name}: {error}", cause=error)]
     return [rows] if isinstance(rows, Row) else list(rows)
 
 
-def failure(what: str, note: str, detail: str, error: float | None = None, cause: Any = None) -> Row:
+def failure(check_name: str, note: str, detail: str, error: float | None = None, cause: Any = None) -> Row:
     """Return the row of a failed check."""
-    return Row(what, FAILED, error, note, detail, cause)
+    return Row(check_name, FAILED, error, note, detail, cause)
 
 
-def skip(what: str, note: str) -> Row:
+def skip(check_name: str, note: str) -> Row:
     """Return the row of a check that does not apply."""
-    return Row(what, SKIPPED, None, note)
+    return Row(check_name, SKIPPED, None, note)

@@ -72,27 +72,27 @@ def _changed(case: Case, copy: Case) -> str:
 
 def check_mutation(point: Point) -> Row:
     """The gradient rules change neither the inputs, nor the output, nor the upstream gradient."""
-    what = "inputs unchanged"
+    check_name = "inputs unchanged"
     for position, slot in enumerate(point.case.slots):
         changed = _changed_by_rule(point, position)
         if changed:
             return failure(
-                what,
+                check_name,
                 f"the rule of {point.case.name(slot)} changes {changed}",
                 f"the gradient rule of {point.case.title(slot)} changes {changed} in place.{COPY}",
             )
-    return Row(what, OK)
+    return Row(check_name, OK)
 
 
 def _changed_by_rule(point: Point, position: int) -> str:
     """Return what the gradient rule of one variable changes in place; "" if nothing."""
     copy = point.case.mapped(numpy.copy)
     upstream = [value.copy() for value in point.upstream]
-    answer, pull = recorded_run.vjp(copy.function, copy.variables, [position])
-    outputs = as_outputs(answer)
+    result, pull = recorded_run.vjp(copy.function, copy.variables, [position])
+    outputs = as_outputs(result)
     before = [value.copy() for value in outputs]
     try:
-        pull(upstream if isinstance(answer, (tuple, list)) else upstream[0])
+        pull(upstream if isinstance(result, (tuple, list)) else upstream[0])
     except MutationError:
         raise
     except Exception as error:
@@ -164,12 +164,12 @@ def _gradients(point: Point, case: Case, outputs: Arrays) -> Arrays:
 
 def check_strides(point: Point) -> Row:
     """Inputs in Fortran order and with gaps between elements give the same numbers."""
-    what = "non-contiguous inputs"
+    check_name = "non-contiguous inputs"
     case = point.case.mapped(_strided)
     if all(value.flags.c_contiguous for value in case.arrays.values()):
-        return skip(what, "no input has more than one element")
+        return skip(check_name, "no input has more than one element")
     outputs = as_outputs(case.call())
-    return _same(point, what, outputs, _gradients(point, case, outputs))
+    return _same(point, check_name, outputs, _gradients(point, case, outputs))
 
 
 def _strided(value: numpy.ndarray) -> numpy.ndarray:
@@ -217,7 +217,7 @@ def check_mode(point: Point, name: str, runner: Runner) -> Row:
     return _same(point, name, outputs, gradients)
 
 
-def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays | None) -> Row:
+def _same(point: Point, check_name: str, outputs: Arrays, gradients: Arrays | None) -> Row:
     """Return the row that compares outputs and gradients with those of plain NumPy arrays.
 
     The outputs may be followed by the auxiliary states after the call; the gradients may be None: not computed.
@@ -231,19 +231,19 @@ def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays | None) ->
     if gradients is not None:
         expected += as_outputs(tuple(case.gradients(point.upstream)))
         names += [f"the gradient of {case.title(slot)}" for slot in case.slots]
-    return compared(what, names, [*outputs, *(gradients or ())], expected, point.tolerance)
+    return compared(check_name, names, [*outputs, *(gradients or ())], expected, point.tolerance)
 
 
-def compared(what: str, names: Sequence[str], got: Arrays, expected: Arrays, tolerance: Tolerance) -> Row:
+def compared(check_name: str, names: Sequence[str], got: Arrays, expected: Arrays, tolerance: Tolerance) -> Row:
     """Return the row that compares arrays, one a name, with those that plain NumPy arrays give."""
     if len(got) != len(expected):
         text = f"{len(got)} outputs and gradients; expected {len(expected)}"
-        return failure(what, text, f"{what}: {text}: {', '.join(names)}.")
+        return failure(check_name, text, f"{check_name}: {text}: {', '.join(names)}.")
     worst = 0.0
     for name, a, b in zip(names, got, expected, strict=True):
         if a.shape != b.shape and {a.shape, b.shape} != {(), (1,)}:
             text = f"{name} has shape {a.shape}; NumPy arrays give {b.shape}"
-            return failure(what, text, f"{what}: {text}.")
+            return failure(check_name, text, f"{check_name}: {text}.")
         a, b = a.astype(numpy.float64).ravel(), b.astype(numpy.float64).ravel()
         error = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0, numpy.abs(a - b))
         error[numpy.isnan(error)] = numpy.inf
@@ -251,6 +251,6 @@ def compared(what: str, names: Sequence[str], got: Arrays, expected: Arrays, tol
         if (error > 1e-12 + 30 * tolerance.epsilon * largest).any():
             place = int(numpy.argmax(error))
             note = f"{name}, element {place}: got {a[place]:.6g}, NumPy arrays give {b[place]:.6g}"
-            return failure(what, note, f"{what}: {note}.", float(error[place]))
+            return failure(check_name, note, f"{check_name}: {note}.", float(error[place]))
         worst = max(worst, float(error.max(initial=0)))
-    return Row(what, OK, worst)
+    return Row(check_name, OK, worst)

@@ -211,8 +211,8 @@ def compare(derivatives: Derivatives, gradient: numpy.ndarray, directions: Itera
             indices = _suspects(derivatives, gradient, direction)
             outcome = _worst_element(derivatives, gradient, indices)
             if outcome.result == SKIPPED and indices.size < direction.size:
-                others = numpy.setdiff1d(numpy.arange(direction.size), indices)
-                outcome = _worst_element(derivatives, gradient, others[:: -(-others.size // MOST_ELEMENTS)])
+                remaining = numpy.setdiff1d(numpy.arange(direction.size), indices)
+                outcome = _worst_element(derivatives, gradient, remaining[:: -(-remaining.size // MOST_ELEMENTS)])
             if outcome.result != OK or outcome.note or error <= wrong:
                 return outcome
             return Comparison(FAILED, error, "along a random direction", None, got, expected)

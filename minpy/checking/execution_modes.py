@@ -75,9 +75,9 @@ class _Recording:
         for variable, gradient in zip(self.variables, self.gradients, strict=True):
             variable._node = Leaf(variable._data, gradient)
         with Scope(True, None):
-            answer, self.states = call.run()
-        self.outputs = as_outputs(answer)
-        parts: Sequence[Any] = answer if isinstance(answer, (tuple, list)) else (answer,)
+            result, self.states = call.run()
+        self.outputs = as_outputs(result)
+        parts: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
         heads = [(y, g.reshape(y._data.shape)) for y, g in zip(parts, upstream, strict=True) if y._node is not None]
         self.heads = [head for head, _ in heads]
         self.starts = [start for _, start in heads]
@@ -126,8 +126,8 @@ def by_keyword(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, A
     keywords = dict(zip(names[first:], case.inputs[first:], strict=True))
     slots = tuple(slot if isinstance(slot, str) else names[slot] for slot in case.slots)
     named = replace(case, inputs=case.inputs[:first], attributes={**keywords, **case.attributes}, slots=slots)
-    answer, states = named.run()
-    return [*as_outputs(answer), *states], named.gradients(upstream)
+    result, states = named.run()
+    return [*as_outputs(result), *states], named.gradients(upstream)
 
 
 def under_autograd(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:

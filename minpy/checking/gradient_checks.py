@@ -54,9 +54,9 @@ def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
     factor = float((got[large] / expected[large]).mean()) if large.any() else 1.0
     if abs(factor - 1) > 1e-3 and is_close(point, got, factor * expected):
         return f" It is {factor:.4g} times the right one."
-    for other, slot in enumerate(case.slots):
-        same_shape = other != position and got.shape == case.variables[other].shape
-        if same_shape and is_close(point, got, numeric(point, other)):
+    for other_position, slot in enumerate(case.slots):
+        same_shape = other_position != position and got.shape == case.variables[other_position].shape
+        if same_shape and is_close(point, got, numeric(point, other_position)):
             return f" It is the gradient of {case.title(slot)}."
     return ""
 
@@ -110,7 +110,7 @@ def _place(outputs: Arrays, place: int) -> str:
 
 def check_zero(point: Point, slot: int | str) -> Row:
     """Say whether a gradient that is said to be zero is zero: operators that stop gradients say so of others, too."""
-    what = f"gradient of {point.case.name(slot)}"
+    title = f"gradient of {point.case.name(slot)}"
     alone = copy(point)
     alone.case = replace(point.case, slots=(slot,))
     [value] = alone.case.variables
@@ -118,12 +118,12 @@ def check_zero(point: Point, slot: int | str) -> Row:
     directions = list(point.directions(value))
     shapes = {tuple(y.shape for y in alone.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
     if len(shapes) > 1:
-        return skip(what, "said to be zero; the shape of the answer changes with it")
+        return skip(title, "said to be zero; the shape of the answer changes with it")
     outcome = compare(alone.derivatives(0), zeros, directions)
     if outcome.result == OK:
-        return Row(what, OK, outcome.error, "said to be zero")
+        return Row(title, OK, outcome.error, "said to be zero")
     reason = outcome.note if outcome.result == SKIPPED else "central differences are not"
-    return skip(what, f"said to be zero; {reason}")
+    return skip(title, f"said to be zero; {reason}")
 
 
 def check_at_zeros(point: Point) -> Row:
@@ -131,7 +131,7 @@ def check_at_zeros(point: Point) -> Row:
 
     A rule that divides by what it should leave out of a product is right anywhere else.
     """
-    what = "zeros among the inputs"
+    title = "zeros among the inputs"
     case = point.case
     options = replace(point.options, directions=1)
     rough: list[str] = []
@@ -152,12 +152,12 @@ def check_at_zeros(point: Point) -> Row:
         for row in rows:
             if row.result == FAILED:
                 where = f"where elements of {case.title(slot)} are zero"
-                return failure(what, f"{row.what}: {row.note}", f"{where}: {row.detail}", row.error)
+                return failure(title, f"{row.what}: {row.note}", f"{where}: {row.detail}", row.error)
             worst = max(worst, row.error or 0.0)
         if all(row.result == SKIPPED for row in rows) or not numpy.isfinite(flat(at_zeros.outputs)).all():
             rough.append(f"{case.name(slot)} (not smooth)")
     note = f"not with zeros in {', '.join(rough)}" if rough else ""
-    return skip(what, note) if len(rough) == len(case.slots) else Row(what, OK, worst, note)
+    return skip(title, note) if len(rough) == len(case.slots) else Row(title, OK, worst, note)
 
 
 def check_second_order(point: Point, modes: bool = False) -> list[Row]:
@@ -190,14 +190,16 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
     if modes and not any(row.result == FAILED for row in rows):
         names = [f"the second-order gradient with respect to {case.name(slot)}" for slot in case.slots]
         for mode, runner in SECOND_ORDER.items():
-            what = f"second order, {mode}"
-            compare_mode = partial(_second_order_in, what, runner, point, weights, names, seconds[:count], tolerance)
-            rows += attempt(what, compare_mode)
+            row_title = f"second order, {mode}"
+            compare_mode = partial(
+                _second_order_in, row_title, runner, point, weights, names, seconds[:count], tolerance
+            )
+            rows += attempt(row_title, compare_mode)
     return rows
 
 
 def _second_order_in(
-    what: str,
+    row_title: str,
     runner: SecondOrder,
     point: Point,
     weights: Arrays,
@@ -206,9 +208,9 @@ def _second_order_in(
     tolerance: Tolerance,
 ) -> Row:
     try:
-        return compared(what, names, runner(point.case, point.upstream, weights), expected, tolerance)
+        return compared(row_title, names, runner(point.case, point.upstream, weights), expected, tolerance)
     except Unsupported as error:
-        return skip(what, str(error))
+        return skip(row_title, str(error))
 
 
 def _upstream_names(point: Point) -> list[str]:
@@ -216,14 +218,14 @@ def _upstream_names(point: Point) -> list[str]:
     return ["upstream g"] if count == 1 else [f"upstream g[{number}]" for number in range(count)]
 
 
-def _row(what: str, title: str, says: str, outcome: Comparison, hint: Callable[[], str]) -> Row:
+def _row(check: str, title: str, says: str, outcome: Comparison, hint: Callable[[], str]) -> Row:
     """Return the row of a gradient that was compared with numbers."""
     if outcome.result == SKIPPED:
-        return skip(what, outcome.note)
+        return skip(check, outcome.note)
     if outcome.result != FAILED:
-        return Row(what, OK, outcome.error, outcome.note)
+        return Row(check, OK, outcome.error, outcome.note)
     place = outcome.note if outcome.index is None else f"at {list(map(int, outcome.index))}" if outcome.index else ""
     numbers = f"got {outcome.got:.6g}, expected {outcome.expected:.6g}"
     detail = f"{title} is wrong {place}".rstrip()
     detail += f": {says} {outcome.got:.6g}, central differences {outcome.expected:.6g}.{hint()}"
-    return failure(what, f"{place}: {numbers}" if place else numbers, detail, outcome.error)
+    return failure(check, f"{place}: {numbers}" if place else numbers, detail, outcome.error)

@@ -41,13 +41,13 @@ class Call:
         definition = getattr(self.operator, "definition", self.operator.forward)
         return definition(*self.copies(), **self.attributes)
 
-    def gradient(self, rule: Any, index: int, answer: Any, upstream: Any) -> Any:
+    def gradient(self, rule: Any, index: int, result: Any, upstream: Any) -> Any:
         """Return what a gradient rule gives for one input, in the input's shape and dtype."""
         several = isinstance(upstream, tuple)
-        part = rule(answer, *self.copies(), **self.attributes)(
+        part = rule(result, *self.copies(), **self.attributes)(
             tuple(g.copy() for g in upstream) if several else upstream.copy()
         )
-        first = answer[0] if several else answer
+        first = result[0] if several else result
         like = Shaped(first.shape, first.dtype)
         return conform(part, self.operator, index, like, self.inputs[index])  # type: ignore[arg-type]
 
@@ -92,8 +92,8 @@ def into_memory(call: Call) -> Iterator[Form]:
     yield Form("forward into memory", call.answer, lambda: run(_littered(like), call.copies()))
     for index, value in enumerate(call.inputs if call.operator.elementwise else ()):
         if isinstance(value, numpy.ndarray) and (value.shape, value.dtype) == (like.shape, like.dtype):
-            what = f"forward into {call.operator.argument_name(index)}"
-            yield Form(what, call.answer, lambda index=index: in_input(index))  # type: ignore[misc]
+            form_name = f"forward into {call.operator.argument_name(index)}"
+            yield Form(form_name, call.answer, lambda index=index: in_input(index))  # type: ignore[misc]
 
 
 def _is_program(form: Any) -> bool:
@@ -114,11 +114,11 @@ def rule_kernels(call: Call) -> Iterator[Form]:
     operator = call.operator
     for index, (rule, raw) in enumerate(zip(operator.rules, operator.raw_rules, strict=True)):
         if raw is not rule and not _is_program(raw) and call.differentiable(index):
-            answer, g = _answer_and_gradient(call)
+            result, g = _answer_and_gradient(call)
             yield Form(
                 f"gradient kernel of {operator.argument_name(index)}",
-                partial(call.gradient, rule, index, answer, g),
-                partial(call.gradient, raw, index, answer, g),
+                partial(call.gradient, rule, index, result, g),
+                partial(call.gradient, raw, index, result, g),
             )
 
 
@@ -153,14 +153,14 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
     operator = call.operator
     for index, into in operator.into_rules.items():
         if call.differentiable(index):
-            answer, g = _answer_and_gradient(call)
+            result, g = _answer_and_gradient(call)
 
-            def form(into: Any = into, value: Any = call.inputs[index], answer: Any = answer, g: Any = g) -> Any:
+            def form(into: Any = into, value: Any = call.inputs[index], result: Any = result, g: Any = g) -> Any:
                 out = _littered(numpy.empty(value.shape, value.dtype))
-                into(answer, *call.copies(), **call.attributes)(g.copy(), out)
+                into(result, *call.copies(), **call.attributes)(g.copy(), out)
                 return out
 
-            definition = partial(call.gradient, operator.rules[index], index, answer, g)
+            definition = partial(call.gradient, operator.rules[index], index, result, g)
             yield Form(f"gradient of {operator.argument_name(index)} into memory", definition, form)
 
 
@@ -173,8 +173,8 @@ def _answer_and_gradient(call: Call) -> tuple[Any, Any]:
     return result, _some_gradient(result)
 
 
-def _some_gradient(answer: numpy.ndarray) -> numpy.ndarray:
-    return numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
+def _some_gradient(result: numpy.ndarray) -> numpy.ndarray:
+    return numpy.cos(numpy.arange(result.size)).reshape(result.shape).astype(result.dtype)
 
 
 FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, several_kernels, rules_into_memory]
@@ -246,8 +246,8 @@ def ulps_apart(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
         same |= (numpy.abs(a) < tiny) & (numpy.abs(b) < tiny)
     with numpy.errstate(all="ignore"):
         difference = numpy.abs(a.astype(numpy.longdouble) - b)
-        apart = difference / numpy.spacing(numpy.maximum(numpy.abs(a), numpy.abs(b)))
-    return numpy.where(same, 0.0, numpy.where(numpy.isfinite(apart), apart, numpy.inf)).astype(numpy.float64)
+        distance = difference / numpy.spacing(numpy.maximum(numpy.abs(a), numpy.abs(b)))
+    return numpy.where(same, 0.0, numpy.where(numpy.isfinite(distance), distance, numpy.inf)).astype(numpy.float64)
 
 
 def _calls(case: Case) -> Iterator[tuple[str, Call]]:

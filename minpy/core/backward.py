@@ -44,11 +44,11 @@ def head_gradient(head: Array, gradient: Any) -> numpy.ndarray:
     return value if value.dtype is data.dtype else value.astype(data.dtype, copy=False)
 
 
-def require_recorded(head: Array, what: str = "backward") -> Any:
+def require_recorded(head: Array, name: str = "backward") -> Any:
     """Return the node of `head`, or raise the error that says why there is none."""
     if head._node is None:
         raise NotRecordedError(
-            f"{what}: this array ({describe(head._data)}) was not computed under autograd.record() from an array that "
+            f"{name}: this array ({describe(head._data)}) was not computed under autograd.record() from an array that "
             "needs a gradient. Call x.attach_grad() on the inputs, then compute inside `with autograd.record():`. (An "
             "array that was changed in place outside record() afterwards is no longer recorded, either.)"
         )
@@ -98,7 +98,7 @@ def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | 
     for leaf in node.parents:
         if leaf is not None:
             leaf.fresh = True
-    node.parents = node.arguments = node.answer = None  # type: ignore[assignment]
+    node.parents = node.arguments = node.result = None  # type: ignore[assignment]
     node.freed = now()
     return True
 

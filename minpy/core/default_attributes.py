@@ -19,14 +19,14 @@ from minpy.core.signatures import REQUIRED, Signature
 __all__ = ["adapted", "default_attributes", "require_parameters", "with_attributes", "with_keyword_defaults"]
 
 
-def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
+def adapted(function: Callable[..., Any], signature: Signature, role: str, leading: int) -> Any:
     """Return a function that may be called with the attributes given in a call of the operator, whichever these are.
 
     It is the function itself where it can be, else one that fills in what it names and was not given, and leaves out
     what it does not name; its attribute `adapted_from` is the function. Raises an ArgumentError if it names an
     attribute that the operator does not have.
 
-    `function`: a rule, a kernel or an inference rule of the operator, which messages call `what`. `leading`: how many
+    `function`: a rule, a kernel or an inference rule of the operator, which messages call `role`. `leading`: how many
     of its parameters are no attributes: the answer and the inputs, say.
 
     Examples
@@ -50,7 +50,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     missing = [name for name in form.required if name not in attributes]
     if missing and not signature.open_ended:
         raise ArgumentError(
-            f"{what} names {', '.join(map(repr, missing))}, which is no attribute of the operator; its attributes are "
+            f"{role} names {', '.join(map(repr, missing))}, which is no attribute of the operator; its attributes are "
             f"{', '.join(attributes) or 'none'}.{nearest(missing[0], attributes)}"
             + (" Inputs are given to it by position." if missing[0] in signature.inputs else "")
         )
@@ -75,7 +75,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
 
 
 def require_parameters(
-    function: Callable[..., Any], signature: Signature, what: str, before: Sequence[str] = ()
+    function: Callable[..., Any], signature: Signature, role: str, before: Sequence[str] = ()
 ) -> None:
     """Raise unless a user's function can be called as it will be: with the inputs, after what comes before them.
 
@@ -115,7 +115,7 @@ def require_parameters(
     )
     written = [*arguments, *(["*", *signature.attributes] if signature.attributes else [])]
     raise ArgumentError(
-        f"{what} takes ({', '.join(parameter.name for parameter in own)}), and is called with "
+        f"{role} takes ({', '.join(parameter.name for parameter in own)}), and is called with "
         f"({', '.join(arguments)}).{first} Write "
         f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
         + (", with those of the attributes that it reads." if signature.attributes else "" if is_rule else ".")
@@ -163,15 +163,15 @@ def _form(function: Any) -> _Form | None:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
-    kept = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    keyword_only = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
     return _Form(
         [
             parameter.name
             for parameter in parameters
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         ],
-        [parameter.name for parameter in kept] + sorted(_mentioned(function)),
-        [parameter.name for parameter in kept if parameter.default is REQUIRED],
+        [parameter.name for parameter in keyword_only] + sorted(_mentioned(function)),
+        [parameter.name for parameter in keyword_only if parameter.default is REQUIRED],
         any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
         False,
     )

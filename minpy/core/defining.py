@@ -323,19 +323,19 @@ class Defining(BaseOperator):
                 f"{self.__name__}.def_grad_zero(argnum)."
             )
 
-    def _note(self, method: str, what: str, place: int | str | None, function: Any) -> None:
+    def _note(self, method: str, role: str, place: int | str | None, function: Any) -> None:
         """Note what a user defines, for one argument or for the call: a later definition warns that it replaces it."""
         if not self.builtin:
             if self._definitions is None:
                 self._definitions = Definitions(self)
-            self._definitions.note(method, what, place, function)
+            self._definitions.note(method, role, place, function)
 
-    def _adapted(self, function: Callable[..., Any], what: str, before: Sequence[str] = ("ans",)) -> Callable[..., Any]:
+    def _adapted(self, function: Callable[..., Any], role: str, before: Sequence[str] = ("ans",)) -> Callable[..., Any]:
         """Return a function that may be called with any of the attributes, and `before` the inputs with something more.
 
         See `filling.adapted`.
         """
-        complete: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
+        complete: Callable[..., Any] = adapted(function, self.signature, role, len(before) + len(self.signature.inputs))
         if not self.builtin:
-            require_parameters(function, self.signature, what, before)
+            require_parameters(function, self.signature, role, before)
         return complete

@@ -237,8 +237,10 @@ def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
         return kind
     if any(isinstance(value, Array) and not value._keeps_dtype for value in inputs):
         return kind  # NumPy's semantics, and its errors
-    what = describe(inputs[refused[0]])
-    raise ArgumentError(f"{operator.__name__}: {operator.argument_name(refused[0])} is {what}; expected an array.")
+    refused_value = describe(inputs[refused[0]])
+    raise ArgumentError(
+        f"{operator.__name__}: {operator.argument_name(refused[0])} is {refused_value}; expected an array."
+    )
 
 
 def needs_no_binding(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> bool:
@@ -281,14 +283,14 @@ def refuse_recorded(operator: Any, attributes: dict[str, Any]) -> None:
             )
 
 
-def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:
+def visible(operator: Any, result: Any, attributes: dict[str, Any]) -> Any:
     """Return the outputs that callers see: some operators have further ones for their rules only."""
     count = operator.visible_outputs
     if count is None:
-        return answer
+        return result
     if callable(count):
         count = count(attributes)
-    return answer[0] if count == 1 else answer[:count]
+    return result[0] if count == 1 else result[:count]
 
 
 def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -314,7 +316,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
     like: Any = None
     raws = []
     parents = []
-    needed = scalars = False
+    on_tape = scalars = False
     guarded = operator.guarded
     loose: Sequence[Any] = ()  # the inputs, if one is no `Array`
     for value in inputs:
@@ -323,7 +325,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
             node = value._node
             parents.append(node)
             if node is not None:
-                needed = True
+                on_tape = True
             if like is None:
                 like = value
             elif type(value) is not type(like):
@@ -340,49 +342,49 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
         if of_number is not None:
             return of_number
     try:
-        answer = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
+        result = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
     except MXNetError:
-        answer = _refused(operator, raws, attributes) if operator.keeps_dtype and like._keeps_dtype else None
-        if answer is None:
+        result = _refused(operator, raws, attributes) if operator.keeps_dtype and like._keeps_dtype else None
+        if result is None:
             raise
-    if type(answer) is tuple:
-        return _wrap_outputs(operator, like, inputs, loose, raws, answer, attributes, parents if needed else None)
-    if type(answer) is not numpy_array:
-        answer = numpy.asarray(answer)
-    if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
-        answer = _in_their_dtype(operator, raws, attributes, answer)
+    if type(result) is tuple:
+        return _wrap_outputs(operator, like, inputs, loose, raws, result, attributes, parents if on_tape else None)
+    if type(result) is not numpy_array:
+        result = numpy.asarray(result)
+    if operator.keeps_dtype and like._keeps_dtype and result.dtype.kind == "f":
+        result = _in_their_dtype(operator, raws, attributes, result)
     if operator.may_alias and like._copies_views:
-        answer = _unaliased(answer, raws)
+        result = _unaliased(result, raws)
     node = None
     # What is computed from floating point and is none has no gradient; integers have one if they are variables.
-    if needed and state.recording and (answer.dtype.kind in "fc" or like._data.dtype.kind in "iub"):
-        node = record(operator, loose, raws, answer, attributes, parents)
-        node.shape = answer.shape
-        node.dtype = answer.dtype
-    result = like._like(answer, node)
+    if on_tape and state.recording and (result.dtype.kind in "fc" or like._data.dtype.kind in "iub"):
+        node = record(operator, loose, raws, result, attributes, parents)
+        node.shape = result.shape
+        node.dtype = result.dtype
+    array = like._like(result, node)
     if operator.may_alias and not like._copies_views:
-        share_with(result, inputs)
-    return result
+        share_with(array, inputs)
+    return array
 
 
 def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Return the raw answer as NDArrays have it: of integers, in their dtype."""
     try:
-        answer = numpy.asarray(run(operator, raws, attributes))
+        result = numpy.asarray(run(operator, raws, attributes))
     except MXNetError:
-        refused_answer = _refused(operator, raws, attributes)
-        if refused_answer is None:
+        computed = _refused(operator, raws, attributes)
+        if computed is None:
             raise
-        return refused_answer
-    if answer.dtype.kind != "f":
-        return answer
-    return _in_their_dtype(operator, raws, attributes, answer)
+        return computed
+    if result.dtype.kind != "f":
+        return result
+    return _in_their_dtype(operator, raws, attributes, result)
 
 
-def _in_their_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> Any:
-    if answer.dtype in [raw.dtype for raw in raws if type(raw) is numpy_array]:  # of floating-point numbers
-        return answer
-    return in_their_dtype(lambda values: run(operator, values, attributes), raws, answer)
+def _in_their_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], result: Any) -> Any:
+    if result.dtype in [raw.dtype for raw in raws if type(raw) is numpy_array]:  # of floating-point numbers
+        return result
+    return in_their_dtype(lambda values: run(operator, values, attributes), raws, result)
 
 
 def _refused(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -401,7 +403,7 @@ def record(
     operator: Any,
     inputs: Sequence[Any],
     raws: Sequence[Any],
-    answer: Any,
+    result: Any,
     attributes: dict[str, Any],
     parents: Sequence[Any],
 ) -> Any:
@@ -426,10 +428,10 @@ def record(
     if operator.guarded and attributes:
         attributes = {key: value.copy() if type(value) is numpy_array else value for key, value in attributes.items()}
     if not plan.reads_answer:
-        answer = None
-    if operator.guarded and answer is not None:
-        answer = tuple(map(read_only, answer)) if type(answer) is tuple else read_only(answer)
-    return record_node(operator, raws, answer, attributes, parents)
+        result = None
+    if operator.guarded and result is not None:
+        result = tuple(map(read_only, result)) if type(result) is tuple else read_only(result)
+    return record_node(operator, raws, result, attributes, parents)
 
 
 def _wrap_outputs(
@@ -438,24 +440,24 @@ def _wrap_outputs(
     inputs: Sequence[Any],
     loose: Sequence[Any],
     raws: Sequence[Any],
-    answer: tuple[Any, ...],
+    values: tuple[Any, ...],
     attributes: dict[str, Any],
     parents: Any,
 ) -> Any:
-    answer = tuple(numpy.asarray(value) for value in answer)
+    values = tuple(numpy.asarray(value) for value in values)
     if operator.may_alias and like._copies_views:
-        answer = tuple(_unaliased(value, raws) for value in answer)
+        values = tuple(_unaliased(value, raws) for value in values)
     node = None
     of_integers = like._data.dtype.kind in "iub"
-    if parents is not None and state.recording and (of_integers or any(value.dtype.kind in "fc" for value in answer)):
-        node = record(operator, loose, raws, answer, attributes, parents)
+    if parents is not None and state.recording and (of_integers or any(value.dtype.kind in "fc" for value in values)):
+        node = record(operator, loose, raws, values, attributes, parents)
     if node is None:
-        result = visible(operator, tuple(like._like(value) for value in answer), attributes)
+        result = visible(operator, tuple(like._like(value) for value in values), attributes)
     else:
-        outputs = attach_outputs(node, answer)
+        outputs = attach_outputs(node, values)
         arrays = tuple(
             like._like(value, output if of_integers or value.dtype.kind in "fc" else None)
-            for value, output in zip(answer, outputs, strict=True)
+            for value, output in zip(values, outputs, strict=True)
         )
         result = visible(operator, arrays, attributes)
     if operator.may_alias and not like._copies_views:
@@ -465,19 +467,19 @@ def _wrap_outputs(
     return list(result) if as_list else result  # MXNet's operators return lists
 
 
-def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
-    """Return `answer`, copied if it is a view of an input: an operator's result has memory of its own."""
-    base = answer.base
+def _unaliased(result: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
+    """Return `result`, copied if it is a view of an input: an operator's result has memory of its own."""
+    base = result.base
     for raw in raws:
-        if answer is raw:
-            return answer.copy()
+        if result is raw:
+            return result.copy()
         if (
             base is not None
             and type(raw) is numpy_array
             and (raw is base or (raw.base is not None and raw.base is base))
         ):
-            return answer.copy()
-    return answer
+            return result.copy()
+    return result
 
 
 def meet(operator: Any, first: Any, second: Any) -> Any:
@@ -529,16 +531,16 @@ def target_of(operator: Any, out: Any) -> numpy.ndarray:
     """Return the buffer of an array that is given as `out`."""
     target = raw_of(out)
     if not isinstance(target, numpy_array):
-        what = next((tracer[2] for tracer in _tracers if isinstance(out, tracer[0])), describe(out))
-        raise ArgumentError(f"{operator.__name__}: out= is {what}; give an array, or use what the call returns.")
+        kind = next((tracer[2] for tracer in _tracers if isinstance(out, tracer[0])), describe(out))
+        raise ArgumentError(f"{operator.__name__}: out= is {kind}; give an array, or use what the call returns.")
     return target
 
 
-def require_differentiable(dtype: numpy.dtype, what: str) -> None:
+def require_differentiable(dtype: numpy.dtype, subject: str) -> None:
     """Raise the error for a gradient with respect to something that is not floating point."""
     if dtype.kind not in "fc":
         raise DTypeError(
-            f"{what} has dtype {dtype.name}, which has no gradient: only floating-point arrays do. "
+            f"{subject} has dtype {dtype.name}, which has no gradient: only floating-point arrays do. "
             f"Convert it first with astype('float32'){'' if dtype.kind in 'iub' else ' if it holds numbers'}."
         )
 
@@ -554,9 +556,9 @@ def overwrite(array: Array, data: Any) -> None:
     note_write(array._data)
 
 
-def read_only_error(what: str) -> MutationError:
+def read_only_error(subject: str) -> MutationError:
     """Return the error for writing to an array that was made on memory which must not be written."""
     return MutationError(
-        f"{what}: the memory of the array is read-only, because it is that of another object, such as bytes. "
+        f"{subject}: the memory of the array is read-only, because it is that of another object, such as bytes. "
         "Write to a copy: x = x.copy(), or nd.from_numpy(a, zero_copy=False)."
     )

@@ -60,9 +60,9 @@ class Exchange:
     def remove(self) -> None:
         """Put back what was there, but for what others have exchanged."""
         for key, place in [*_places.items()]:
-            kept = [layer for layer in place.layers if layer[0] is not self]
-            if len(kept) < len(place.layers):
-                place.layers = kept
+            layers = [layer for layer in place.layers if layer[0] is not self]
+            if len(layers) < len(place.layers):
+                place.layers = layers
                 place.rebuild()
-                if not kept:
+                if not layers:
                     del _places[key]

@@ -38,15 +38,15 @@ def is_calm() -> bool:
     """
     global _latest
     setting = geterrobj()[1] if _setting is None else _setting.get()
-    before, filters, count, first, answer = _latest
+    before, filters, count, first, calm = _latest
     is_known = setting is before and warnings.filters is filters and len(filters) == count
     if is_known and (not count or filters[0] is first):
-        return answer
+        return calm
     filters = warnings.filters
     actions = set(numpy.geterr().values())
-    answer = actions <= _QUIET and ("warn" not in actions or not _are_errors(filters))
-    _latest = (setting, filters, len(filters), filters[0] if filters else None, answer)
-    return answer
+    calm = actions <= _QUIET and ("warn" not in actions or not _are_errors(filters))
+    _latest = (setting, filters, len(filters), filters[0] if filters else None, calm)
+    return calm
 
 
 def _are_errors(filters: Any) -> bool:

@@ -213,8 +213,8 @@ class GradientRules:
         """
         positions = [index for index in indices if index < len(self.definitions)]
         rules = [forms[index] for index in positions for forms in (self.definitions, self.raw)]
-        wanted = set(indices)
-        several = [rule for covered, rule in self.several if covered is None or wanted & set(covered)]
+        requested = set(indices)
+        several = [rule for covered, rule in self.several if covered is None or requested & set(covered)]
         several += [self.several_raw[rule] for rule in several if rule in self.several_raw]
         return values_read([rule for rule in (*rules, *several) if rule is not None])
 
@@ -222,15 +222,15 @@ class GradientRules:
 def values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
     """Return (positions of the arguments that the rules read, None if unknown; whether they read the answer)."""
     reads: set[int] = set()
-    answer = False
+    reads_result = False
     for rule in rules:
         read = parameters_read(rule)
         if read is None:
             return None, True
         names, positions = read
-        answer = answer or positions[0] in names
+        reads_result = reads_result or positions[0] in names
         reads |= {positions.index(name) - 1 for name in names if name in positions[1:]}
-    return frozenset(reads), answer
+    return frozenset(reads), reads_result
 
 
 def parameters_read(rule: Rule) -> tuple[set[str], tuple[str, ...]] | None:

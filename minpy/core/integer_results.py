@@ -17,22 +17,22 @@ __all__ = ["in_their_dtype", "refused"]
 Compute = Callable[[list[Any]], Any]
 
 
-def in_their_dtype(compute: Compute, raws: Sequence[Any], answer: Any) -> Any:
+def in_their_dtype(compute: Compute, raws: Sequence[Any], result: Any) -> Any:
     """Return the answer for arrays, if they hold integers or booleans; numbers beside them are cast first.
 
-    `answer`: what `compute` returned for `raws`, arrays and numbers: in floating point.
+    `result`: what `compute` returned for `raws`, arrays and numbers: in floating point.
     """
     dtype = _common_dtype(raws)
     if dtype is None:
-        return answer
+        return result
     if dtype.kind == "b":
         return numpy.asarray(compute(_cast(raws, numpy.float32))).astype(numpy.float32, copy=False)
     if any(type(raw) is not numpy.ndarray for raw in raws):
         raws = [numpy.asarray(raw).astype(dtype) for raw in raws]
-        answer = numpy.asarray(compute(list(raws)))
-    if dtype.itemsize < 4 and answer.dtype.kind == "f":  # NumPy's is float16, and steps on the way may have overflowed
-        answer = numpy.asarray(compute(_cast(raws, numpy.float32)))
-    return answer.astype(dtype, copy=False)
+        result = numpy.asarray(compute(list(raws)))
+    if dtype.itemsize < 4 and result.dtype.kind == "f":  # NumPy's is float16, and steps on the way may have overflowed
+        result = numpy.asarray(compute(_cast(raws, numpy.float32)))
+    return result.astype(dtype, copy=False)
 
 
 def refused(compute: Compute, raws: Sequence[Any]) -> numpy.ndarray | None:
@@ -42,10 +42,10 @@ def refused(compute: Compute, raws: Sequence[Any]) -> numpy.ndarray | None:
         return None
     is_boolean = dtype.kind == "b"
     try:
-        answer = numpy.asarray(compute(_cast(raws, numpy.float32 if is_boolean else numpy.float64)))
+        result = numpy.asarray(compute(_cast(raws, numpy.float32 if is_boolean else numpy.float64)))
     except Exception:  # the first failure says what is wrong
         return None
-    return answer if is_boolean else answer.astype(dtype)
+    return result if is_boolean else result.astype(dtype)
 
 
 def _common_dtype(raws: Sequence[Any]) -> numpy.dtype | None:

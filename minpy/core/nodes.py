@@ -19,13 +19,12 @@ __all__ = ["Leaf", "Node", "Output", "attach_outputs", "connect", "record_node"]
 class Node:
     """One recorded call of an operator.
 
-    `arguments` and `answer` are what the gradient rules may read: raw values, with None where no rule looks.
+    `arguments` and `result` are what the gradient rules may read: raw values, with None where no rule looks.
     `parents` has one entry an argument: the node that it came from, or None if it needs no gradient.
     """
 
     __slots__ = (
         "__weakref__",
-        "answer",
         "arguments",
         "attributes",
         "changed",
@@ -33,6 +32,7 @@ class Node:
         "freed",
         "operator",
         "parents",
+        "result",
         "sequence",
         "shape",
     )
@@ -40,7 +40,7 @@ class Node:
     sequence: int
     operator: Any
     arguments: Sequence[Any]
-    answer: Any
+    result: Any
     attributes: dict[str, Any]
     parents: Sequence[Any] | None
     shape: Any
@@ -55,8 +55,8 @@ class Node:
 class Output:
     """One output of a node whose operator has several."""
 
-    # `arguments` and `answer` are never read: freeing a graph sets them, as it does in a `Node`.
-    __slots__ = ("answer", "arguments", "changed", "dtype", "freed", "index", "parents", "sequence", "shape")
+    # `arguments` and `result` are never read: freeing a graph sets them, as it does in a `Node`.
+    __slots__ = ("arguments", "changed", "dtype", "freed", "index", "parents", "result", "sequence", "shape")
 
     operator = None
 
@@ -86,14 +86,14 @@ class Leaf:
 
 
 def record_node(
-    operator: Any, arguments: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
+    operator: Any, arguments: Sequence[Any], result: Any, attributes: dict[str, Any], parents: Sequence[Any]
 ) -> Node:
-    """Return a node for a call whose rules will be given `arguments` and `answer`."""
+    """Return a node for a call whose rules will be given `arguments` and `result`."""
     node: Node = object.__new__(Node)
     node.sequence = now()
     node.operator = operator
     node.arguments = arguments
-    node.answer = answer
+    node.result = result
     node.attributes = attributes
     node.parents = parents
     return node

@@ -262,7 +262,7 @@ def _used_in(name: str, decorated: Any, **values: bool) -> Any:
     raise ArgumentError(f"{name} decorates functions and classes; got {describe(decorated)}.")
 
 
-def _decorator(name: str, what: str, **values: bool) -> Callable[[Decorated], Decorated]:
+def _decorator(name: str, semantics: str, **values: bool) -> Callable[[Decorated], Decorated]:
     """Return the decorator of a name, in whose functions some switches are set."""
 
     def decorate(func: Decorated) -> Decorated:
@@ -270,7 +270,7 @@ def _decorator(name: str, what: str, **values: bool) -> Callable[[Decorated], De
         return decorated
 
     decorate.__name__ = decorate.__qualname__ = name
-    decorate.__doc__ = f"""Make a function, or all that a class defines, run with {what}.
+    decorate.__doc__ = f"""Make a function, or all that a class defines, run with {semantics}.
 
     Raises
     ------

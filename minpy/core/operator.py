@@ -314,7 +314,7 @@ class Operator(Defining):
         self,
         rule: Rule,
         index: int,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -322,7 +322,7 @@ class Operator(Defining):
     ) -> Any:
         function = None
         try:
-            function = rule(answer, *arguments, **attributes)
+            function = rule(result, *arguments, **attributes)
             if output_buffers and isinstance(function, VjpInto):
                 return function.into(gradient, output_buffers)
             if callable(function):
@@ -337,13 +337,13 @@ class Operator(Defining):
         self, error: Exception, index: int, arguments: Sequence[Any], function: Any, gradient: Any
     ) -> Exception:
         """Return the error to raise for one inside the rule of an argument, or in the `function` that it returned."""
-        what = f"gradient rule of {self.argument_name(index)}"
+        role = f"gradient rule of {self.argument_name(index)}"
         code = getattr(function, "__code__", None)
         name = code.co_varnames[0] if code is not None and code.co_argcount else ""
         upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
         takes_each = code is not None and type(gradient) is tuple and code.co_argcount == len(gradient) > 1
         advice = "The upstream gradient of several outputs is one tuple: lambda g: ..., with g[0], g[1]."
-        return user_functions.user_error(self, error, what, arguments, upstream, advice if takes_each else "")
+        return user_functions.user_error(self, error, role, arguments, upstream, advice if takes_each else "")
 
     def unstaged(self, index: int, result: Any) -> GradientError:
         """Return the error for a rule that has returned something else than a function."""

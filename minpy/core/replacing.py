@@ -34,21 +34,21 @@ class Definitions:
         self._operator = operator
         self._known: dict[tuple[str, Any], _Definition] = {}
 
-    def note(self, method: str, what: str, argument: int | str | None, function: Any) -> None:
+    def note(self, method: str, role: str, argument: int | str | None, function: Any) -> None:
         """Note that a method of the operator defines something, and warn if it replaces another definition.
 
         `argument`: for which argument: the position, or the name of one that is given by keyword; None for the whole
         call. `function`: None if that is said without a function.
         """
-        place, key = place_of(function), (what, argument)
+        place, key = place_of(function), (role, argument)
         earlier = self._known.get(key)
         self._known[key] = _Definition(method, function, place)
-        if what == "gradient":  # faster forms of an earlier rule go with it
+        if role == "gradient":  # faster forms of an earlier rule go with it
             for form in ("kernel of the gradient", "form for given memory of the gradient"):
                 self._known.pop((form, argument), None)
         if earlier is not None and not is_run_again(earlier.function, function):
             warn_at_program(
-                f"{self._operator.__name__}.{method}: the {what}{self._of(argument)} is defined already, with "
+                f"{self._operator.__name__}.{method}: the {role}{self._of(argument)} is defined already, with "
                 f"{earlier.method} at {earlier.place}; what is at {place} replaces it.{self._remedy(method)}"
             )
 

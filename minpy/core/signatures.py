@@ -66,8 +66,8 @@ class Attribute:
                 self.found[cls] = True
             else:
                 self.found[cls] = _taken(self.type, cls)
-        answer: bool | frozenset[Any] = self.found[cls]
-        return answer
+        accepted: bool | frozenset[Any] = self.found[cls]
+        return accepted
 
     def require(self, value: Any, operator_name: str) -> None:
         """Raise the error for a value that cannot be taken.
@@ -77,10 +77,10 @@ class Attribute:
         ArgumentValueError
             For another word than those of an enumeration, or a value of another type than the annotated one.
         """
-        taken = self.found.get(type(value))
-        if taken is None:
-            taken = self.taken(type(value))
-        if taken is True or (taken and value in taken):
+        accepted = self.found.get(type(value))
+        if accepted is None:
+            accepted = self.taken(type(value))
+        if accepted is True or (accepted and value in accepted):
             return
         options = _options(self.type)
         words = self.words
@@ -264,8 +264,8 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     >>> parse_attribute('True', Attribute('no_bias', bool, False), 'FullyConnected')
     True
     """
-    taken = attribute.found.get(str)
-    if type(taken) is frozenset and value in taken:  # a word of an enumeration, found so before
+    accepted = attribute.found.get(str)
+    if type(accepted) is frozenset and value in accepted:  # a word of an enumeration, found so before
         return value
     kind = attribute.type
     if not isinstance(value, str) or kind is None or kind is str:
@@ -406,5 +406,5 @@ def warn_ignored(operator_name: str, signature: Signature, name: str) -> None:
     )
 
 
-def _given_twice(operator_name: str, what: str, name: str) -> ArgumentError:
-    return ArgumentError(f"{operator_name}: {what} {name!r} is given twice, by position and by keyword.")
+def _given_twice(operator_name: str, kind: str, name: str) -> ArgumentError:
+    return ArgumentError(f"{operator_name}: {kind} {name!r} is given twice, by position and by keyword.")

@@ -131,8 +131,8 @@ def _blocked(data: numpy.ndarray, axis: Any, keepdims: bool, dtype: Any) -> Any:
         kept_shape = [length for position, length in enumerate(shape) if position not in reduced]
     if type(order) is range:
         return total.reshape(kept_shape)
-    kept = [position for position in order if position not in reduced]
-    return total.reshape([shape[position] for position in kept]).transpose(numpy.argsort(kept)).reshape(kept_shape)
+    axes = [position for position in order if position not in reduced]
+    return total.reshape([shape[position] for position in axes]).transpose(numpy.argsort(axes)).reshape(kept_shape)
 
 
 def _sum(data: numpy.ndarray, is_reduced: Sequence[bool], dtype: Any) -> Any:

@@ -73,10 +73,10 @@ def gradients(
         if results is not None:
             return results
     order = reachable(heads, since)
-    wanted: set[Any] | None = None
+    target_set: set[Any] | None = None
     if targets is not None:
-        wanted = set(targets)
-        order = _leading_to(wanted, order)
+        target_set = set(targets)
+        order = _leading_to(target_set, order)
     newest_write = last_write()
     for node in reversed(order):  # oldest first: what was recorded after the last write cannot be stale
         if node.sequence > newest_write:
@@ -95,17 +95,17 @@ def gradients(
             _add(pending, node, gradient)
     recording, state.recording = state.recording, create_graph
     try:
-        if wanted is None and not create_graph:
+        if target_set is None and not create_graph:
             results = _walk(order, pending)
         else:
-            results = _walk_to(wanted, order, pending, create_graph)
+            results = _walk_to(target_set, order, pending, create_graph)
     finally:
         state.recording = recording
     if not retain_graph:
         time = now()
         for node in order:
             if node.parents:
-                node.parents = node.arguments = node.answer = None
+                node.parents = node.arguments = node.result = None
                 node.freed = time
     return results
 
@@ -140,7 +140,7 @@ def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] 
     if len(pending) > 1:  # latest first, as `reachable` has them
         pending = {leaf: pending.pop(leaf) for leaf in sorted(pending, key=_by_sequence, reverse=True)}
     if not retain_graph and node.parents:
-        node.parents = node.arguments = node.answer = None
+        node.parents = node.arguments = node.result = None
         node.freed = now()
     return pending
 
@@ -238,7 +238,7 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
 
     This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path.
     """
-    arguments, answer, rules = node.arguments, node.answer, operator.raw_rules
+    arguments, result, rules = node.arguments, node.result, operator.raw_rules
     function: Any = None
     count = 3 if node.attributes else len(arguments)
     if type(node.dtype) is tuple:
@@ -256,11 +256,11 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
                 zeros.add(parent)
                 continue
             if count == 2:
-                function = rule(answer, arguments[0], arguments[1])
+                function = rule(result, arguments[0], arguments[1])
             elif count == 1:
-                function = rule(answer, arguments[0])
+                function = rule(result, arguments[0])
             else:
-                function = rule(answer, *arguments, **node.attributes)
+                function = rule(result, *arguments, **node.attributes)
             part = function(gradient)
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
                 part = conform(part, operator, index, node, parent)
@@ -318,9 +318,9 @@ def _zeros(node: Any) -> Any:
 
 
 def _walk_to(
-    wanted: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
+    targets: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
 ) -> dict[Any, Any]:
-    """Take gradients back to the nodes `wanted` (None: every leaf), recording the rules if asked to."""
+    """Take gradients back to the nodes `targets` (None: every leaf), recording the rules if asked to."""
     results: dict[Any, Any] = {}
     in_order = set(order)
     for node in order:
@@ -331,7 +331,7 @@ def _walk_to(
             gradient = _zeros(node)
             if create_graph and type(gradient) is numpy_array:
                 gradient = connect(gradient, None)
-        if type(node) is Leaf if wanted is None else node in wanted:
+        if type(node) is Leaf if targets is None else node in targets:
             results[node] = gradient
         operator = node.operator
         if operator is not None:
@@ -358,7 +358,7 @@ def _vjp(
     output_buffers: dict[int, OutputBuffer] | None = None,
 ) -> Sequence[Any]:
     """Return the gradients of the arguments of `node` at the positions `requires_grad`; buffers may hold some."""
-    arguments, answer = node.arguments, node.answer
+    arguments, result = node.arguments, node.result
     several = type(node.dtype) is tuple
     if several:
         gradient = tuple(
@@ -370,16 +370,16 @@ def _vjp(
             connect(value, parent) if parent is not None and isinstance(value, numpy_array) else value
             for value, parent in zip(arguments, node.parents, strict=True)
         ]
-        if several and answer is not None:
-            outputs = [Output(node, index, value) for index, value in enumerate(answer)]
-            answer = tuple(connect(value, output) for value, output in zip(answer, outputs, strict=True))
-        elif answer is not None:
-            answer = connect(answer, node)
+        if several and result is not None:
+            outputs = [Output(node, index, value) for index, value in enumerate(result)]
+            result = tuple(connect(value, output) for value, output in zip(result, outputs, strict=True))
+        elif result is not None:
+            result = connect(result, node)
     if node.operator.guarded:
         arguments = _told(node, arguments)
     if output_buffers is None:
-        return node.operator.vjp(answer, arguments, node.attributes, gradient, requires_grad)
-    return node.operator.vjp(answer, arguments, node.attributes, gradient, requires_grad, output_buffers)
+        return node.operator.vjp(result, arguments, node.attributes, gradient, requires_grad)
+    return node.operator.vjp(result, arguments, node.attributes, gradient, requires_grad, output_buffers)
 
 
 def _told(node: Any, arguments: Sequence[Any] | None = None) -> list[Any]:
@@ -454,9 +454,9 @@ def _refuse_freed(freed: Iterable[Any], order: Iterable[Any], heads: Iterable[An
         )
 
 
-def _leading_to(wanted: set[Any], order: Sequence[Any]) -> list[Any]:
+def _leading_to(targets: set[Any], order: Sequence[Any]) -> list[Any]:
     """Return the nodes of `order` that are wanted, or that depend on one that is."""
-    leading = set(wanted)
+    leading = set(targets)
     for node in reversed(order):
         if any(parent in leading for parent in node.parents if parent is not None):
             leading.add(node)
@@ -466,9 +466,9 @@ def _leading_to(wanted: set[Any], order: Sequence[Any]) -> list[Any]:
 def _refuse_overwritten(node: Node) -> None:
     """Raise if a value that the gradient needs has been changed in place since the call of `node`."""
     operator = node.operator
-    answer = node.answer if type(node.answer) is tuple else (node.answer,)
+    outputs = node.result if type(node.result) is tuple else (node.result,)
     saved = [*zip(operator.argument_names(len(node.arguments)), node.arguments, strict=True)]
-    saved += [("its output", value) for value in answer]
+    saved += [("its output", value) for value in outputs]
     for position, (name, value) in enumerate(saved):
         if written_since(value, node.sequence) and _is_read(node, position):
             raise MutationError(
@@ -497,8 +497,8 @@ def _is_read(node: Node, position: int) -> bool:
     """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the answer."""
     operator = node.operator
     requires_grad = [i for i, parent in enumerate(node.parents or ()) if parent is not None and not operator.is_zero(i)]
-    arguments, answer = operator.values_read(requires_grad)
-    return answer if position >= len(node.arguments) else arguments is None or position in arguments
+    arguments, reads_result = operator.values_read(requires_grad)
+    return reads_result if position >= len(node.arguments) else arguments is None or position in arguments
 
 
 def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> Any:

@@ -57,28 +57,28 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
         if operator.kind == "mxnet":
             recording, state.recording = state.recording, False
             try:
-                answer = operator.forward(*map(operator.wrap_raw, views), **attributes)
+                result = operator.forward(*map(operator.wrap_raw, views), **attributes)
             finally:
                 state.recording = recording
-            answer = tuple(map(raw_of, answer)) if isinstance(answer, (tuple, list)) else raw_of(answer)
+            result = tuple(map(raw_of, result)) if isinstance(result, (tuple, list)) else raw_of(result)
         else:
-            answer = operator.forward(*views, **attributes)
+            result = operator.forward(*views, **attributes)
     except Exception as error:
         raise in_place_of(user_error(operator, error, "forward", views), error) from None
-    if type(answer) is numpy.ndarray:
+    if type(result) is numpy.ndarray:
         if operator.notes_arrays:
             operator.note_outputs(0, attributes)
-        return answer if getrefcount(answer) <= SOLE_LOCAL and _is_fresh(operator, answer) else answer.copy()
-    if isinstance(answer, (tuple, list)):
+        return result if getrefcount(result) <= SOLE_LOCAL and _is_fresh(operator, result) else result.copy()
+    if isinstance(result, (tuple, list)):
         # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
-        sole = type(answer) in (tuple, list) and getrefcount(answer) <= SOLE_LOCAL
-        if len(answer) != operator.usual_outputs or not answer:
-            operator.note_outputs(len(answer), attributes)
-        return tuple([_checked_output(operator, value, index, sole) for index, value in enumerate(answer)])
-    answer = _checked_output(operator, answer, None, False)
+        sole = type(result) in (tuple, list) and getrefcount(result) <= SOLE_LOCAL
+        if len(result) != operator.usual_outputs or not result:
+            operator.note_outputs(len(result), attributes)
+        return tuple([_checked_output(operator, value, index, sole) for index, value in enumerate(result)])
+    result = _checked_output(operator, result, None, False)
     if operator.notes_arrays:
         operator.note_outputs(0, attributes)
-    return answer
+    return result
 
 
 def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:
@@ -109,7 +109,7 @@ def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) ->
 
 
 def user_error(
-    operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "", advice: str = ""
+    operator: Any, error: Exception, role: str, inputs: Sequence[Any], upstream: str = "", advice: str = ""
 ) -> Exception:
     """Return the error to raise for an exception inside a user's forward or rule.
 
@@ -118,12 +118,12 @@ def user_error(
     if isinstance(error, ValueError) and "read-only" in str(error):
         shown = describe_arguments(operator.argument_names(len(inputs)), inputs)
         return MutationError(
-            f"{operator.__name__} {what}: it changes one of its inputs in place "
+            f"{operator.__name__} {role}: it changes one of its inputs in place "
             f"({shown}{', ' if upstream else ''}{upstream}); inputs are read-only, as others "
             "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
         )
     mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
-    line = call_line(operator, what, inputs, mode, bool(upstream))
+    line = call_line(operator, role, inputs, mode, bool(upstream))
     return operator_error(error, line, advice or _advice(operator, error, inputs))
 
 
@@ -142,7 +142,7 @@ def _advice(operator: Any, error: Exception, inputs: Sequence[Any]) -> str:
     return ""
 
 
-def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:
+def call_line(operator: Any, role: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:
     """Return the line in front of an error: the operator, the part of it, the mode, and the inputs."""
     shown = describe_arguments(operator.argument_names(len(inputs)), inputs)
     if rule:
@@ -150,4 +150,4 @@ def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: 
         when = f"{when}, under HIPS autograd" if state.bridging else when
     else:
         when = "recording" if state.recording else "not recording"
-    return f"{operator.__name__}: {what} failed on {mode} ({when}): {shown}"
+    return f"{operator.__name__}: {role} failed on {mode} ({when}): {shown}"

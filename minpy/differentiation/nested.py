@@ -25,7 +25,7 @@ class Call:
 
     def __init__(
         self,
-        what: str,
+        name: str,
         function: Function,
         argnums: Sequence[int],
         single: bool,
@@ -33,10 +33,10 @@ class Call:
         keywords: dict[str, Any],
         run: bool = True,
     ) -> None:
-        self.what = what
+        self.name = name
         self.function = function
         self.single = single
-        self.argnums = _positions(what, function, argnums, len(arguments))
+        self.argnums = _positions(name, function, argnums, len(arguments))
         self.arguments = arguments
         self.keywords = keywords
         self.variables: list[Any] = []
@@ -61,7 +61,7 @@ class Call:
             if not isinstance(output, (Array, numpy.ndarray, numpy.generic, float, int, complex)):
                 name = getattr(self.function, "__name__", "the function")
                 raise ArgumentError(
-                    f"{self.what}: {name} returned {describe(output)}; expected an array or a number"
+                    f"{self.name}: {name} returned {describe(output)}; expected an array or a number"
                     f"{' (or a nest of them)' if len(outputs) > 1 else ''}. Does every path of it return its result?"
                 )
         return tuple(outputs)
@@ -71,7 +71,7 @@ class Call:
         for output in self.outputs:
             if as_raw(output).dtype.kind == "c":
                 raise DTypeError(
-                    f"{self.what}: the result is complex ({describe(as_raw(output))}); a gradient is of a real "
+                    f"{self.name}: the result is complex ({describe(as_raw(output))}); a gradient is of a real "
                     "function. Take numpy.real, numpy.imag or numpy.abs of the result."
                 )
         return self.outputs
@@ -82,7 +82,7 @@ class Call:
         if len(outputs) != 1 or as_raw(outputs[0]).size != 1:
             got = describe(as_raw(outputs[0])) if len(outputs) == 1 else f"a nest of {len(outputs)} arrays"
             raise ShapeError(
-                f"{self.what} differentiates a function whose result is one number, got {got}. Sum it up, or use "
+                f"{self.name} differentiates a function whose result is one number, got {got}. Sum it up, or use "
                 "jacobian (every element's derivative) or elementwise_grad (the derivative of the sum)."
             )
         return [ones_like(outputs[0])]
@@ -150,27 +150,27 @@ class Call:
     def _add_variable(self, argnum: int, leaf: Any, path: str) -> Any:
         if leaf is None and path:
             return
-        what = f"{self.what}: argument {argnum}{path}"
+        place = f"{self.name}: argument {argnum}{path}"
         if isinstance(leaf, (bool, int)) and not isinstance(leaf, numpy.generic):
             raise DTypeError(
-                f"{what} is {describe(leaf)}, and integers have no gradient. Give a float ({float(leaf)}), or choose "
+                f"{place} is {describe(leaf)}, and integers have no gradient. Give a float ({float(leaf)}), or choose "
                 "another argument with argnum."
             )
         if not isinstance(leaf, (Array, numpy.ndarray, numpy.generic, float, complex)):
             raise DTypeError(
-                f"{what} is {describe(leaf)}, which has no gradient: only floating-point arrays and numbers do, and "
+                f"{place} is {describe(leaf)}, which has no gradient: only floating-point arrays and numbers do, and "
                 "dicts, lists and tuples of them. Choose another argument with argnum."
             )
-        require_differentiable(as_raw(leaf).dtype, what)
+        require_differentiable(as_raw(leaf).dtype, place)
         self.variables.append(leaf)
 
 
-def _positions(what: str, function: Any, argnums: Sequence[int], count: int) -> tuple[int, ...]:
+def _positions(name: str, function: Any, argnums: Sequence[int], count: int) -> tuple[int, ...]:
     """Return argnums as positions from the left, all of which exist in a call of `count` arguments."""
     for argnum in argnums:
         if not -count <= argnum < count:
             raise ArgumentError(
-                f"{what}: there is no argument {argnum}: {getattr(function, '__name__', 'the function')} was called "
+                f"{name}: there is no argument {argnum}: {getattr(function, '__name__', 'the function')} was called "
                 f"with {count} positional argument{'s' if count != 1 else ''}. What is differentiated is given by "
                 "position."
             )
@@ -202,7 +202,7 @@ def _stacked(rows: Sequence[Any], shape: tuple[int, ...], variable: numpy.ndarra
     return numpy.reshape(numpy.stack(rows), whole)
 
 
-def matching(what: str, nest: Any, like: Any, leaves: Sequence[Any]) -> list[Any]:
+def matching(role: str, nest: Any, like: Any, leaves: Sequence[Any]) -> list[Any]:
     """Return the leaves of a nest, which is to be like `like`, whose leaves are `leaves`.
 
     Raises
@@ -223,12 +223,12 @@ def matching(what: str, nest: Any, like: Any, leaves: Sequence[Any]) -> list[Any
     map_tree(lambda leaf, path: expected.append(path) if leaf is not None else None, like)
     if paths != expected:
         raise ShapeError(
-            f"{what} must have the structure of what it belongs to: expected arrays at {_listed(expected)}, got them "
+            f"{role} must have the structure of what it belongs to: expected arrays at {_listed(expected)}, got them "
             f"at {_listed(paths)}."
         )
     for leaf, path, value in zip(leaves, paths, values, strict=True):
         if numpy.shape(as_raw(leaf)) != numpy.shape(as_raw(value)):
-            raise ShapeError(f"{what}{path} has shape {as_raw(value).shape}, expected {as_raw(leaf).shape}.")
+            raise ShapeError(f"{role}{path} has shape {as_raw(value).shape}, expected {as_raw(leaf).shape}.")
     return values
 
 

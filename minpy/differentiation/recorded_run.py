@@ -194,7 +194,7 @@ def _push(node: Node, pushed: dict[Any, Any]) -> Any:
             part = apply_jvp_rule(
                 node.operator,
                 index,
-                node.answer,
+                node.result,
                 node.arguments,
                 node.attributes,
                 pushed[parent],
@@ -223,7 +223,7 @@ def apply_jvp_rule(
     dtype: Any,
 ) -> Any:
     """Return what the forward-mode rule of one argument says, broadcast and cast to the output(s)."""
-    what = f"{operator.__name__}: the forward-mode rule of argument {operator.argument_name(index)}"
+    subject = f"{operator.__name__}: the forward-mode rule of argument {operator.argument_name(index)}"
     wrap = operator.wrap_raw if operator.kind == "mxnet" else _same
     try:
         function = operator.jvp_rules[index](
@@ -231,26 +231,26 @@ def apply_jvp_rule(
         )
         result = function(wrap(tangent)) if callable(function) else None
     except Exception as error:
-        raise in_place_of(operator_error(error, f"{what} failed"), error) from None
+        raise in_place_of(operator_error(error, f"{subject} failed"), error) from None
     if not callable(function):
         raise GradientError(
-            f"{what} returned {describe(function)}; expected a function of the argument's tangent: "
+            f"{subject} returned {describe(function)}; expected a function of the argument's tangent: "
             "def rule(ans, *args): return lambda t: ..."
         )
     if type(shape) is not tuple or not shape or type(shape[0]) is not tuple:
-        return _tangent(result, shape, dtype, what)
+        return _tangent(result, shape, dtype, subject)
     if not isinstance(result, (tuple, list)) or len(result) != len(shape):
         raise GradientError(
-            f"{what} returned {describe(result)}; expected a tuple of {len(shape)} tangents, one an output."
+            f"{subject} returned {describe(result)}; expected a tuple of {len(shape)} tangents, one an output."
         )
-    return tuple(_tangent(*each, what) for each in zip(result, shape, dtype, strict=True))
+    return tuple(_tangent(*each, subject) for each in zip(result, shape, dtype, strict=True))
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _tangent(value: Any, shape: tuple[int, ...], dtype: numpy.dtype, what: str) -> Any:
+def _tangent(value: Any, shape: tuple[int, ...], dtype: numpy.dtype, subject: str) -> Any:
     """Return what a forward-mode rule returned as a tangent of an output's shape and dtype."""
     if isinstance(value, Array):
         value = connect(value._data, value._node)
@@ -258,13 +258,13 @@ def _tangent(value: Any, shape: tuple[int, ...], dtype: numpy.dtype, what: str) 
         value = numpy.asarray(value)
         if value.dtype.kind not in "fciub":
             raise GradientError(
-                f"{what} returned {describe(value)}; expected the tangent of its output, shape {shape}."
+                f"{subject} returned {describe(value)}; expected the tangent of its output, shape {shape}."
             )
     if value.shape != shape:
         try:
             value = numpy.broadcast_to(value, shape)
         except ValueError:
-            raise GradientError(f"{what} returned a tangent of shape {value.shape}; expected {shape}.") from None
+            raise GradientError(f"{subject} returned a tangent of shape {value.shape}; expected {shape}.") from None
     return value if value.dtype == dtype or dtype.kind not in "fc" else value.astype(dtype)
 
 
@@ -277,7 +277,7 @@ def _transpose(node: Node, index: int, parent: Any, tangent: Any) -> Any:
     node.operator.require_rules(node)
     with Scope(True, None):
         [part] = node.operator.vjp(
-            node.answer, node.arguments, node.attributes, tuple(upstream) if several else upstream[0], [index]
+            node.result, node.arguments, node.attributes, tuple(upstream) if several else upstream[0], [index]
         )
         part = conform(part, node.operator, index, node, parent)
     results: Sequence[Any] = zeros

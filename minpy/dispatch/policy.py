@@ -101,9 +101,9 @@ class Policy:
         PrimitivePolicyError
             If the policy chooses none.
         """
-        needed = [index for index, arg in enumerate(args) if _is_recorded(arg)]
+        recorded = [index for index, arg in enumerate(args) if _is_recorded(arg)]
         keys = [key for key, arg in kwargs.items() if _is_recorded(arg)]
-        chosen = self.decide(reg.iter_available_types(name, needed, keys))
+        chosen = self.decide(reg.iter_available_types(name, recorded, keys))
         if chosen is None:
             raise PrimitivePolicyError(name, self.name)
         self._counts[chosen][name] += 1

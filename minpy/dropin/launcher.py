@@ -205,13 +205,13 @@ def _run_found(name: str, shown: str) -> int:
     if spec is not None and spec.submodule_search_locations is not None:
         spec = _spec_of(f"{name}.__main__")
         if spec is None:
-            what = f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed"
-            print(f"{sys.executable}: {what}", file=sys.stderr)
+            problem = f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed"
+            print(f"{sys.executable}: {problem}", file=sys.stderr)
             return 1
     loader: Any = None if spec is None else spec.loader
     if spec is None or loader is None or not hasattr(loader, "get_code"):
-        what = f"can't find '__main__' module in {shown!r}" if name == "__main__" else f"No module named {name}"
-        print(f"{sys.executable}: {what}", file=sys.stderr)
+        problem = f"can't find '__main__' module in {shown!r}" if name == "__main__" else f"No module named {name}"
+        print(f"{sys.executable}: {problem}", file=sys.stderr)
         return 1
     try:
         code = loader.get_code(spec.name)

@@ -204,12 +204,12 @@ _ARGUMENTS: dict[str, tuple[str, Callable[[], Any], Callable[..., Any]]] = {
 
 def _arguments() -> list[str]:
     restored = []
-    for name, (what, example, taking) in _ARGUMENTS.items():
+    for name, (signature, example, taking) in _ARGUMENTS.items():
         try:
             example()
         except (TypeError, ValueError):
             setattr(numpy, name, taking(getattr(numpy, name)))
-            restored.append(f"{name}({what})")
+            restored.append(f"{name}({signature})")
     return restored
 
 
@@ -385,12 +385,12 @@ def _deprecate(*arguments: Any, **keywords: Any) -> Any:
 class _ByType(dict[Any, Any]):
     """Answers for each type of elements, however it is written."""
 
-    def __init__(self, answer: Callable[[numpy.dtype], Any]) -> None:
+    def __init__(self, function: Callable[[numpy.dtype], Any]) -> None:
         super().__init__()
-        self._answer = answer
+        self._function = function
 
     def __missing__(self, key: Any) -> Any:
-        return self._answer(numpy.dtype(key))
+        return self._function(numpy.dtype(key))
 
 
 # What is written in present NumPy.

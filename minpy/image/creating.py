@@ -63,7 +63,7 @@ def require_data_shape(name: str, data_shape: Any) -> tuple[int, int, int]:
     return shape
 
 
-def _channel_values(name: str, what: str, value: Any, usual: tuple[float, ...], exact: bool) -> Any:
+def _channel_values(name: str, option: str, value: Any, usual: tuple[float, ...], exact: bool) -> Any:
     """Return the mean or deviation that is asked for: True means that of ImageNet."""
     if value is None or value is False:
         return None
@@ -74,7 +74,7 @@ def _channel_values(name: str, what: str, value: Any, usual: tuple[float, ...], 
         value = np.array(value, np.float32)
     if value.ndim < 1 or value.shape[0] not in (1, 3):
         raise ArgumentError(
-            f"{name}: {what} is {describe(value)}; expected True for ImageNet's, or an array of one or three numbers."
+            f"{name}: {option} is {describe(value)}; expected True for ImageNet's, or an array of one or three numbers."
         )
     return value
 
@@ -85,7 +85,7 @@ def color_augmenters(name: str, options: dict[str, Any], exact: bool) -> list[Au
     `exact`: whether ImageNet's mean is of float64, as MXNet's is in detection.
     """
     augmenters: list[Augmenter] = []
-    jitter = [options[what] for what in ("brightness", "contrast", "saturation")]
+    jitter = [options[option] for option in ("brightness", "contrast", "saturation")]
     if any(jitter):
         augmenters.append(ColorJitterAug(*jitter))
     if options["hue"]:

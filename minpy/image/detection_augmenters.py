@@ -161,12 +161,14 @@ def areas(boxes: np.ndarray) -> np.ndarray:
     return np.asarray(sides[:, 0] * sides[:, 1])
 
 
-def _range(name: str, what: str, value: Any) -> tuple[float, float]:
+def _range(name: str, field: str, value: Any) -> tuple[float, float]:
     """Return two numbers, of one or two."""
     if isinstance(value, numeric_types):
         return value, value  # type: ignore[return-value]
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise ArgumentError(f"{name}: {what} is {describe(value)}; expected a number, or the smallest and the largest.")
+        raise ArgumentError(
+            f"{name}: {field} is {describe(value)}; expected a number, or the smallest and the largest."
+        )
     return tuple(value)
 
 

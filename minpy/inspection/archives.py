@@ -153,14 +153,14 @@ class _Bounded:
         return int(self._stream.tell())
 
 
-def read_exactly(stream: BinaryIO, size: int, what: str) -> bytes:
+def read_exactly(stream: BinaryIO, size: int, subject: str) -> bytes:
     """Return the content of a member, of which `size` bytes are claimed."""
     content = bytearray()
     while len(content) < size:
         part = stream.read(min(_CHUNK, size - len(content)))
         if not part:
             raise FileFormatError(
-                f"python -m minpy model: {what} should have {size} bytes, got {len(content)}. {_DAMAGED}"
+                f"python -m minpy model: {subject} should have {size} bytes, got {len(content)}. {_DAMAGED}"
             )
         content += part
     return bytes(content)

@@ -57,7 +57,7 @@ def compared(
     states: Sequence[Node],
     inputs: Collection[Node],
     filed_arrays: Mapping[str, tuple[str, Any]],
-    needed: Mapping[str, Any],
+    expected: Mapping[str, Any],
 ) -> Fit:
     """Compare what a symbol needs with what a file holds."""
     kind_of = {node.name: "arg" for node in arguments if node not in inputs}
@@ -66,7 +66,7 @@ def compared(
     fit = Fit(0)
     fitting = 0
     for name, kind in kind_of.items():
-        shape: Any = needed.get(name)
+        shape: Any = expected.get(name)
         if name not in filed_arrays:
             fit.missing.append((name, shape if is_known(shape) else None))
             continue

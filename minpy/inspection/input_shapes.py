@@ -59,7 +59,7 @@ def guessed(
             form = _form(Value(node), readers, facts)
             if form is not None:
                 forms[node] = form
-    needed = [
+    required = [
         Value(node, index) for node in order if node.operator is not None for index in range(len(node.output_names()))
     ]
     fits: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
@@ -69,8 +69,8 @@ def guessed(
         inferred = _tried(infer, known, shapes)
         for node in labels:
             if inferred is not None and not is_known(inferred.get(Value(node))):
-                inferred = _with_label(node, shapes, known, infer, needed, sizes) or inferred
-        if inferred is not None and all(is_known(inferred.get(value)) for value in needed):
+                inferred = _with_label(node, shapes, known, infer, required, sizes) or inferred
+        if inferred is not None and all(is_known(inferred.get(value)) for value in required):
             fits.append((sizes, shapes))
         # Two that fit: any would. (Layers at the end let only one size through.)
         if len(fits) == 2 or not free:
@@ -85,12 +85,12 @@ def guessed(
         if node not in forms:
             origin = "assumed"
         elif own:
-            what = "length" if own == [_LENGTH] else "size"
+            quantity = "length" if own == [_LENGTH] else "size"
             numbers = " x ".join(str(size or "one") for size in dict.fromkeys(sizes[length] for length in own))
             origin = (
-                f"its {what} is assumed: others fit as well"
+                f"its {quantity} is assumed: others fit as well"
                 if len(fits) > 1
-                else f"{numbers} is the only usual {what} that fits the parameters"
+                else f"{numbers} is the only usual {quantity} that fits the parameters"
             )
         guesses[node] = Guess(shape, origin)
     return guesses
@@ -112,7 +112,7 @@ def _with_label(
     shapes: dict[Node, Shape],
     known: Mapping[Value, Shape],
     infer: Infer,
-    needed: Sequence[Value],
+    required: Sequence[Value],
     sizes: Mapping[str, Any],
 ) -> Mapping[Value, Any] | None:
     """Find a shape for a label, and add it to `shapes`; return all shapes that follow."""
@@ -120,7 +120,7 @@ def _with_label(
     like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
     for shape in [*like, *(shape[::-1] for shape in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
         inferred = _tried(infer, known, {**shapes, node: shape})
-        if inferred is not None and all(is_known(inferred.get(value)) for value in needed):
+        if inferred is not None and all(is_known(inferred.get(value)) for value in required):
             shapes[node] = shape
             return inferred
     return None

@@ -204,7 +204,7 @@ def labels_of(path: str) -> list[str]:
 
 
 def answer(
-    artifact: Artifact, report: Report, given: Mapping[str, numpy.ndarray], labels: Sequence[str] = (), repeat: int = 10
+    artifact: Artifact, report: Report, data: Mapping[str, numpy.ndarray], labels: Sequence[str] = (), repeat: int = 10
 ) -> Answer:
     """Run a model."""
     if not report.runs:
@@ -215,7 +215,7 @@ def answer(
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
     parameters = {name: value for name, (_, value) in by_name(artifact.read()).items()}
     seconds["load"] = time.perf_counter() - start
-    fed = _fed(report, given, notes)
+    fed = _fed(report, data, notes)
     start = time.perf_counter()
     arrays = {name: make_array(values, dtype=values.dtype) for name, values in fed.items()}
     everything = {**parameters, **arrays}

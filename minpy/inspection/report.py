@@ -228,19 +228,19 @@ class _Inspection:
 
     def report(self, source: str, params_name: str, said: Contents, shapes: Any) -> Report:
         """Return everything."""
-        given = self._given_shapes(shapes)
+        given_shapes = self._given_shapes(shapes)
         filed = {
             Value(node): tuple(self.params[node.name][1].shape)
             for node in (*self.arguments, *self.states)
-            if node.name in self.params and node not in given
+            if node.name in self.params and node not in given_shapes
         }
-        known = {Value(node): shape for node, (shape, _) in given.items()}
-        open_inputs = [node for node in self.inputs if node not in given]
+        known_shapes = {Value(node): shape for node, (shape, _) in given_shapes.items()}
+        open_inputs = [node for node in self.inputs if node not in given_shapes]
         labels = [node for node in open_inputs if self._is_label(node)]
-        guesses = guessed(self.order, open_inputs, labels, {**filed, **known}, self._infer)
-        origins = {node: where for node, (_, where) in given.items()}
+        guesses = guessed(self.order, open_inputs, labels, {**filed, **known_shapes}, self._infer)
+        origins = {node: where for node, (_, where) in given_shapes.items()}
         origins |= {node: guess.origin for node, guess in guesses.items()}
-        alone = {**known, **{Value(node): guess.shape for node, guess in guesses.items()}}
+        alone = {**known_shapes, **{Value(node): guess.shape for node, guess in guesses.items()}}
         facts, problem, agrees = self._facts(alone, filed)
         if "given" in origins.values() and problem.startswith("infer_shape"):
             raise ShapeError(problem)
@@ -252,8 +252,8 @@ class _Inspection:
         fit = None
         if self.has_params:
             follows = facts if agrees else self._needed(alone, facts)
-            needed = {node.name: follows.get(Value(node)) for node in (*self.arguments, *self.states)}
-            fit = compared(self.arguments, self.states, self.inputs, self.params, needed)
+            expected = {node.name: follows.get(Value(node)) for node in (*self.arguments, *self.states)}
+            fit = compared(self.arguments, self.states, self.inputs, self.params, expected)
         owners = self._owners()
         layers = [self._layer(node, facts, owners) for node in self.order if node.operator is not None]
         learned = [node for node in self.arguments if node not in self.inputs]
@@ -306,10 +306,10 @@ class _Inspection:
         if partly is not None:
             usual = [1, 3, 224, 224]
             example = ",".join(str(length if length > 0 else usual[place % 4]) for place, length in enumerate(partly))
-        known = "" if partly is None else f"; what is known of it is {shape_text(partly)}"
+        partly_known = "" if partly is None else f"; what is known of it is {shape_text(partly)}"
         read = f" It is read by {readers[0][0].name!r} ({readers[0][0].kind})." if readers else ""
         return (
-            f"The shape of the input {node.name!r} does not follow from the files{known}.{read} "
+            f"The shape of the input {node.name!r} does not follow from the files{partly_known}.{read} "
             f"Give it: --data {node.name}:{example}."
         )
 

@@ -53,11 +53,11 @@ def shortened(text: str, width: int) -> str:
     return f"{text[: width - 1 - behind]}…{text[len(text) - behind :]}"
 
 
-def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
-    """Return a text in lines of at most `WIDTH`, the first beginning with `first`, the others with `rest`."""
+def wrapped(text: str, first: str = "", indent: str | None = None) -> list[str]:
+    """Return a text in lines of at most `WIDTH`, the first beginning with `first`, the others with `indent`."""
     import textwrap
 
-    after = " " * len(first) if rest is None else rest
+    after = " " * len(first) if indent is None else indent
     return textwrap.wrap(
         text, WIDTH, initial_indent=first, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
     )
@@ -148,9 +148,9 @@ def _head(report: Findings) -> list[str]:
 def _inputs(report: Findings) -> list[str]:
     rows = []
     for entry in report.inputs:
-        what = f"label, for training only; {entry.origin}" if entry.is_label and entry.origin else entry.origin
+        text = f"label, for training only; {entry.origin}" if entry.is_label and entry.origin else entry.origin
         rows.append(
-            [entry.name, shape_text(entry.shape), entry.dtype, what or ("label" if entry.is_label else "not known")]
+            [entry.name, shape_text(entry.shape), entry.dtype, text or ("label" if entry.is_label else "not known")]
         )
     return table(("input", "shape", "dtype", "where from"), rows, indent=0) if rows else []
 
@@ -158,15 +158,15 @@ def _inputs(report: Findings) -> list[str]:
 def _outputs(report: Findings) -> list[str]:
     rows = []
     for entry in report.outputs:
-        what = f"{entry.operator}, a loss: gradients start here" if entry.is_loss else entry.operator
-        rows.append([entry.name, shape_text(entry.shape), entry.dtype, what])
+        text = f"{entry.operator}, a loss: gradients start here" if entry.is_loss else entry.operator
+        rows.append([entry.name, shape_text(entry.shape), entry.dtype, text])
     return table(("output", "shape", "dtype", "of"), rows, indent=0)
 
 
 def _prefix(names: list[str]) -> str:
     """Return what all names begin with, up to an underscore; nothing if a name would be left empty."""
     first, last = min(names, default=""), max(names, default="")
-    length = next((place for place, (entry, other) in enumerate(zip(first, last, strict=False)) if entry != other), 0)
+    length = next((place for place, (entry, end) in enumerate(zip(first, last, strict=False)) if entry != end), 0)
     common = first[: first.rfind("_", 0, length) + 1]
     return common if len(names) > 1 and len(common) > 3 and all(len(name) > len(common) for name in names) else ""
 
@@ -241,9 +241,9 @@ def _unknown(report: Findings) -> list[str]:
     advice: dict[str, list[str]] = {}
     for entry in report.unknown:
         advice.setdefault(entry.advice, []).append(entry.name)
-    for what, names in advice.items():
+    for text, names in advice.items():
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        lines += ["", *wrapped(f"{shown}: {what}")]
+        lines += ["", *wrapped(f"{shown}: {text}")]
     there = [f"{kind} ({number})" for kind, number in report.operators.items()]
     missing = {entry.name for entry in report.unknown}
     there = [entry for entry in there if entry.rpartition(" ")[0] not in missing and not entry.startswith("Custom ")]
@@ -268,7 +268,7 @@ def _fit(fit: Fit) -> list[str]:
             "of another shape",
             "the file belongs to another network, or its data are of another size: give --data",
             ("name", "got", "expected"),
-            [[name, shape_text(got), shape_text(wanted)] for name, got, wanted in fit.other_shape],
+            [[name, shape_text(got), shape_text(expected)] for name, got, expected in fit.other_shape],
         ),
         (
             "superfluous",
@@ -280,11 +280,11 @@ def _fit(fit: Fit) -> list[str]:
             "of another kind",
             "bind takes them by name all the same",
             ("name", "filed as", "is"),
-            [[name, got, wanted] for name, got, wanted in fit.other_kind],
+            [[name, got, expected] for name, got, expected in fit.other_kind],
         ),
     )
-    for what, why, heads, rows in groups:
+    for problem, why, heads, rows in groups:
         if rows:
-            lines += ["", f"{len(rows)} {what}: {why}", *table(heads, rows[:_MOST_ROWS])]
+            lines += ["", f"{len(rows)} {problem}: {why}", *table(heads, rows[:_MOST_ROWS])]
             lines += [f"  and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
     return lines

@@ -165,8 +165,8 @@ class NDArrayIter(DataIter):
             raise StopIteration
         if self.last_batch_handle == "roll_over" and self.cursor + self.batch_size > self.num_data:
             self._rest = {
-                what: [source.read(self.cursor, self.num_data).copy() for source in arrays]
-                for what, arrays in (("data", self._data), ("label", self._label))
+                role: [source.read(self.cursor, self.num_data).copy() for source in arrays]
+                for role, arrays in (("data", self._data), ("label", self._label))
             }
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)

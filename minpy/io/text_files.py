@@ -82,14 +82,14 @@ def _files(path: str) -> list[str]:
     return list(filter(os.path.isfile, (os.path.join(path, name) for name in sorted(os.listdir(path)))))
 
 
-def _read_csv(function: str, path: str, shape: tuple[int, ...], what: str, dtype: Any) -> numpy.ndarray:
+def _read_csv(function: str, path: str, shape: tuple[int, ...], parameter: str, dtype: Any) -> numpy.ndarray:
     size = int(numpy.prod(shape, dtype="int64"))
     rows = []
     for file, number, _, text in _lines(function, path):
         fields = text.split(",")
         if len(fields) != size:
             raise FileFormatError(
-                f"{function}: {file!r}, line {number} has {len(fields)} numbers; {what} {shape} takes {size}."
+                f"{function}: {file!r}, line {number} has {len(fields)} numbers; {parameter} {shape} takes {size}."
             )
         try:
             rows.append(numpy.array(fields, "float64" if dtype.kind == "f" else dtype))

@@ -94,8 +94,8 @@ class Source:
         if self.order is None:
             rows: Any = self.held[start:stop]
         else:
-            wanted, back = numpy.unique(self.order[start:stop], return_inverse=True)  # HDF5 reads in ascending order
-            rows = self.held[wanted][back]
+            ascending, back = numpy.unique(self.order[start:stop], return_inverse=True)  # HDF5 reads in ascending order
+            rows = self.held[ascending][back]
         return numpy.asarray(rows.toarray() if self.is_sparse else rows, "float32")
 
     def batch(self, parts: Sequence[numpy.ndarray]) -> Any:

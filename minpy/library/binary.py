@@ -162,7 +162,7 @@ class Binary:
         try:
             function = self._opened[name]
         except AttributeError as error:
-            needed = "every extension library has it"
+            needs = "every extension library has it"
             if name == "initialize" and hasattr(self._opened, "_opVersion"):
                 advice = "Its source has to define MXReturnValue initialize(int version) { return MX_SUCCESS; }"
             else:
@@ -170,7 +170,7 @@ class Binary:
                     "Was it compiled with MXNet's extension header (and, for 1.8 and 1.9, together with "
                     "src/lib_api.cc), and are its symbols visible?"
                 )
-            raise LibraryError(f"library.load: {self.path} has no function {name}; {needed}. {advice}") from error
+            raise LibraryError(f"library.load: {self.path} has no function {name}; {needs}. {advice}") from error
         function.restype = result
         function.argtypes = list(arguments)
         return function
@@ -358,19 +358,19 @@ class Binary:
                 free(address)
 
     def infer_numbers(
-        self, what: str, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
+        self, step: str, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
     ) -> tuple[list[int], list[int]]:
         """Return the numbers of the dtypes ("inferType"), or storage types ("inferSType"), of inputs and outputs."""
-        function, kind = (entry.infer_type, DTypeError) if what == "inferType" else (entry.infer_storage, ArgumentError)
+        function, kind = (entry.infer_type, DTypeError) if step == "inferType" else (entry.infer_storage, ArgumentError)
         count = len(types)
         inputs = (c_int * max(count, 1))(*types)
         results = (c_int * max(outputs, 1))(*[UNKNOWN_TYPE] * outputs)
         earlier = self.message_count()
-        if not self.functions[f"_opCall{what.replace('infer', 'Infer')}"](
+        if not self.functions[f"_opCall{step.replace('infer', 'Infer')}"](
             function, *texts.arguments, inputs, count, results, outputs
         ):
             raise self.failure(
-                kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", earlier
+                kind, f"{entry.name}: {step} failed on {_kinds(step, types)} with {_shown(texts)}.", earlier
             )
         return inputs[:count], results[:outputs]
 
@@ -390,9 +390,9 @@ class Binary:
         self.functions["_opCallFree"](indices)
         wrong = sorted(index for index in positions if not 0 <= index < inputs)
         if wrong or not is_list:
-            what = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
+            text = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
             raise LibraryError(
-                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} "
+                f"{entry.name}: mutateInputs gives {text}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} "
                 f"the operator has {inputs} input(s)."
             )
         return sorted(positions)
@@ -415,9 +415,9 @@ class Binary:
         earlier = self.message_count()
         status = self.functions["_opCallCreateOpState"](entry.create_state["cpu"], *arguments, byref(state))
         if not status or state.value is None:
-            what = "createOpState failed" if not status else "createOpState made no state"
+            problem = "createOpState failed" if not status else "createOpState made no state"
             raise self.failure(
-                OperatorError, f"{entry.name}: {what} for {_listed(shapes)} with {_shown(texts)}.", earlier
+                OperatorError, f"{entry.name}: {problem} for {_listed(shapes)} with {_shown(texts)}.", earlier
             )
         return state.value
 
@@ -449,10 +449,10 @@ def _text(text: c_char_p) -> str:
     return (text.value or b"").decode(errors="replace")
 
 
-def _kinds(what: str, numbers: Sequence[int]) -> str:
+def _kinds(step: str, numbers: Sequence[int]) -> str:
     """Return dtypes or storage types in words."""
     shown = [str(number) for number in numbers]
-    if what == "inferType":
+    if step == "inferType":
         shown = [DTYPES[number].name if 0 <= number < len(DTYPES) else "?" for number in numbers]
     return f"inputs of {', '.join(shown)}" if shown else "no inputs"
 

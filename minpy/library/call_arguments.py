@@ -48,14 +48,14 @@ _number_of_call = itertools.count(1).__next__
 _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
 
-def as_array(value: Any, who: str, what: str) -> numpy.ndarray:
+def as_array(value: Any, who: str, role: str) -> numpy.ndarray:
     """Return an array for an input: numbers and lists become float32, as they do in `nd.array`."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return numpy.asarray(value)
     if value is not None:
         with suppress(TypeError, ValueError):
             return numpy.asarray(value, numpy.float32)
-    raise ArgumentError(f"{who}: {what} is {describe(value)}; expected an array.")
+    raise ArgumentError(f"{who}: {role} is {describe(value)}; expected an array.")
 
 
 def readable(array: numpy.ndarray) -> numpy.ndarray:
@@ -66,16 +66,16 @@ def readable(array: numpy.ndarray) -> numpy.ndarray:
     return numpy.array(array, array.dtype.newbyteorder("="), order="C")
 
 
-def require_dtype(dtype: numpy.dtype, who: str, what: str, value: Any) -> int:
+def require_dtype(dtype: numpy.dtype, who: str, role: str, value: Any) -> int:
     """Return the number of a dtype."""
     number = DTYPE_NUMBERS.get(dtype)
     if number is None:
         number = DTYPE_NUMBERS.get(dtype.newbyteorder("=")) if dtype.kind in "iuf" else None
     if number is None:
-        *most, last = [known.name for known in DTYPES]
+        *most, last = [supported.name for supported in DTYPES]
         target = _CASTS.get(dtype.kind, "float32")
         raise DTypeError(
-            f"{who}: {what} is {describe(value)}; native operators take {', '.join(most)} and {last}. Cast it first, "
+            f"{who}: {role} is {describe(value)}; native operators take {', '.join(most)} and {last}. Cast it first, "
             f"with astype({target!r})."
         )
     return number
@@ -225,10 +225,10 @@ def graph_text(graph: Graph, where: str) -> bytes:
     """
     text = graph.json()
     if "\\" in text:
-        for node, what, part in _texts_of(graph):
+        for node, role, part in _texts_of(graph):
             if part.endswith("\\"):
                 raise ArgumentError(
-                    f"{where}: {what} of node {node!r} is {part!r}. A text that ends with a backslash cannot be given "
+                    f"{where}: {role} of node {node!r} is {part!r}. A text that ends with a backslash cannot be given "
                     "to a native library: the parser of MXNet's header would end the process. Change the text."
                 )
     try:
@@ -269,7 +269,7 @@ def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 class Parameters:
-    """Arrays by name, as C sees them: nine arguments. `what` is 'args' or 'aux', for messages.
+    """Arrays by name, as C sees them: nine arguments. `role` is 'args' or 'aux', for messages.
 
     The arguments are names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers. If
     `copied`, the library is given copies, which it may change; otherwise C-contiguous arrays are given as they are.
@@ -282,10 +282,10 @@ class Parameters:
 
     __slots__ = ("_given", "_kept", "_lent", "arguments")
 
-    def __init__(self, arrays: Mapping[str, Any], where: str, what: str, copied: bool = False) -> None:
+    def __init__(self, arrays: Mapping[str, Any], where: str, role: str, copied: bool = False) -> None:
         count = max(len(arrays), 1)
         numbers = [
-            require_dtype(as_raw(array).dtype, where, f"{what}[{name!r}]", array) for name, array in arrays.items()
+            require_dtype(as_raw(array).dtype, where, f"{role}[{name!r}]", array) for name, array in arrays.items()
         ]
         self._given = {name: as_raw(array) for name, array in arrays.items()}
         self._lent = {name: readable(raw) for name, raw in self._given.items()}
@@ -295,7 +295,7 @@ class Parameters:
         try:
             names = (c_char_p * count)(*[name.encode() for name in arrays])
         except UnicodeEncodeError as error:
-            raise ArgumentError(f"{where}: {what} has a name {error.object!r}, which is no text.") from None
+            raise ArgumentError(f"{where}: {role} has a name {error.object!r}, which is no text.") from None
         rows: list[Any] = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in lent]
         shapes = (ctypes.POINTER(c_int64) * count)(*rows)
         self._kept = rows

@@ -26,7 +26,7 @@ def missing_bytes(path: str) -> int:
         word, at, sizes = _HEADER[head[4]]
         (start,) = struct.unpack_from(f"{order}{word}", head, at)
         length, count = struct.unpack_from(f"{order}HH", head, sizes)
-        needed = start + length * count
+        end = start + length * count
         file.seek(min(start, size))
         table = file.read(length * count)
     word, at, within = _SEGMENT[head[4]]
@@ -36,5 +36,5 @@ def missing_bytes(path: str) -> int:
             if struct.unpack_from(f"{order}I", table, entry * length)[0] == _LOADED:
                 (place,) = struct.unpack_from(f"{order}{word}", table, entry * length + at)
                 (filled,) = struct.unpack_from(f"{order}{word}", table, entry * length + within)
-                needed = max(needed, place + filled)
-    return max(needed - size, 0)
+                end = max(end, place + filled)
+    return max(end - size, 0)

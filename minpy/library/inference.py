@@ -107,13 +107,13 @@ class Inference:
             return list(inputs), [None] * len(self._outputs)
         merged = []
         for name, own, number in zip(self._names, inputs, input_numbers, strict=True):
-            answer = self._dtype(name, number)
-            if own is not None and answer is not None and own != answer:
+            expected = self._dtype(name, number)
+            if own is not None and expected is not None and own != expected:
                 raise DTypeError(
-                    f"{self._entry.name}: inferType says that {name} is {answer.name}; the one given is {own.name}. "
-                    f"Cast it first, with astype({answer.name!r})."
+                    f"{self._entry.name}: inferType says that {name} is {expected.name}; the one given is {own.name}. "
+                    f"Cast it first, with astype({expected.name!r})."
                 )
-            merged.append(answer if own is None else own)
+            merged.append(expected if own is None else own)
         inferred = [self._dtype(name, number) for name, number in zip(self._outputs, output_numbers, strict=True)]
         for name, dtype in zip(self._outputs, inferred, strict=True):
             if all_known and dtype is None:
@@ -149,9 +149,9 @@ class Inference:
                 if number == UNKNOWN_TYPE:
                     raise LibraryError(f"{self._entry.name}: inferSType leaves the storage type of {name} open.")
                 if number != 0:
-                    what = {1: "row_sparse", 2: "csr"}.get(number, f"of storage type {number}")
+                    kind = {1: "row_sparse", 2: "csr"}.get(number, f"of storage type {number}")
                     raise ArgumentError(
-                        f"{self._entry.name}: inferSType says that {name} is {what}; minpy's arrays are dense, and so "
+                        f"{self._entry.name}: inferSType says that {name} is {kind}; minpy's arrays are dense, and so "
                         "are the inputs and outputs of native operators."
                     )
 

@@ -446,8 +446,8 @@ class NativeOperator(ConfiguredOperator):
         for name, dtype in zip(self.names, inputs, strict=True):
             if dtype is not None:
                 require_dtype(dtype, self.__name__, name, numpy.dtype(dtype))
-        known = [None if dtype is None else plain(dtype) for dtype in inputs[:count]]
-        inferred, results = self._inference.dtypes(known)
+        dtypes = [None if dtype is None else plain(dtype) for dtype in inputs[:count]]
+        inferred, results = self._inference.dtypes(dtypes)
         return [*inferred, *inputs[count:]], results
 
 
@@ -505,9 +505,9 @@ class NativeFamily(OperatorFamily):
             self, parameters, noted, graphs, input_names(inputs), output_names(outputs), mutated, extra
         )
 
-    def extra_inputs(self, given: Mapping[str, str]) -> int:
+    def extra_inputs(self, attributes: Mapping[str, str]) -> int:
         """Return how many inputs graph passes have added to a node."""
-        text = given.get(EXTRA_INPUTS, "0")
+        text = attributes.get(EXTRA_INPUTS, "0")
         if not (text.isascii() and text.isdigit()):
             raise ArgumentError(f"{self.__name__}: {EXTRA_INPUTS} is {text!r}; expected a number, as in '1'.")
         return int(text)

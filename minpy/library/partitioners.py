@@ -183,15 +183,15 @@ class NativeSelector(Selector):
     address : int
     where : str
         Whose it is, for messages.
-    kept : tuple
+    owners : tuple
         What it was made from, which it may still read.
     """
 
-    def __init__(self, binary: Binary, address: int, where: str, kept: tuple[Any, ...]) -> None:
+    def __init__(self, binary: Binary, address: int, where: str, owners: tuple[Any, ...]) -> None:
         self._functions = binary.functions
         self._address = address
         self._where = where
-        self._kept = kept
+        self._owners = owners
         self._binary = binary
         self._messages = binary.message_count()
 
@@ -233,18 +233,18 @@ class NativeSelector(Selector):
         by_number = {node.index: node for node in candidates}
         count = len(by_number)
         indices = (c_int * max(count, 1))(*by_number)
-        kept, number = c_void_p(), c_int()
-        self._functions["_partCallFilter"](self._address, indices, count, byref(kept), byref(number))
+        address, number = c_void_p(), c_int()
+        self._functions["_partCallFilter"](self._address, indices, count, byref(address), byref(number))
         try:
-            if not 0 <= number.value <= count or (number.value and not kept.value):
+            if not 0 <= number.value <= count or (number.value and not address.value):
                 raise LibraryError(
                     f"{where} keeps {number.value} of {count} candidate(s)"
-                    + ("" if kept.value else ", and gives no list of them")
+                    + ("" if address.value else ", and gives no list of them")
                     + "; expected some of the candidates, each once."
                 )
-            numbers = [*(c_int * number.value).from_address(kept.value)] if kept.value and number.value else []
+            numbers = [*(c_int * number.value).from_address(address.value)] if address.value and number.value else []
         finally:
-            self._functions["_opCallFree"](kept)
+            self._functions["_opCallFree"](address)
         self._raise_messages("Filter")
         for index in numbers:
             if index not in by_number:

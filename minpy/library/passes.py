@@ -148,7 +148,7 @@ def _in_order(document: Any, where: str) -> dict[str, Any]:
     places = {number: place for place, number in enumerate(order)}
 
     def moved(entries: list[list[int]]) -> list[list[int]]:
-        return [[places[number], *rest] for number, *rest in entries]
+        return [[places[number], *fields] for number, *fields in entries]
 
     return {
         "nodes": [{**nodes[number], "inputs": moved(nodes[number].get("inputs", []))} for number in order],
@@ -156,15 +156,15 @@ def _in_order(document: Any, where: str) -> dict[str, Any]:
     }
 
 
-def _check_node(node: dict[str, Any], count: int, what: str) -> None:
+def _check_node(node: dict[str, Any], count: int, label: str) -> None:
     attributes = node.get("attrs", {})
     if not isinstance(attributes, dict) or not all(isinstance(text, str) for text in attributes.values()):
-        raise LibraryError(f"{what} has the attributes {_short(attributes)}; expected an object of texts.")
-    _check_entries(node.get("inputs", []), count, f"{what}: input")
+        raise LibraryError(f"{label} has the attributes {_short(attributes)}; expected an object of texts.")
+    _check_entries(node.get("inputs", []), count, f"{label}: input")
     subgraphs = node.get("subgraphs") or []
     if not isinstance(subgraphs, list):
-        raise LibraryError(f"{what} has the subgraphs {_short(subgraphs)}; expected a list of graphs.")
-    node["subgraphs"] = [_in_order(inner, f"{what}: subgraph {position}") for position, inner in enumerate(subgraphs)]
+        raise LibraryError(f"{label} has the subgraphs {_short(subgraphs)}; expected a list of graphs.")
+    node["subgraphs"] = [_in_order(inner, f"{label}: subgraph {position}") for position, inner in enumerate(subgraphs)]
 
 
 def _check_entries(entries: Any, count: int, where: str) -> None:
@@ -237,23 +237,23 @@ class _Allocations:
         """Return the memory of a new parameter."""
         lengths = [*shape[: min(ndim, _MOST_AXES)]] if shape and ndim > 0 else []
         text = (name or b"").decode(errors="replace")
-        what = f"the parameter {text!r} of shape {tuple(lengths)}"
+        label = f"the parameter {text!r} of shape {tuple(lengths)}"
         problem = ""
         if not text:
             problem = "a parameter without a name"
         elif not 0 <= ndim <= _MOST_AXES or any(length < 0 for length in lengths):
-            problem = f"{what} and {ndim} axes; expected up to {_MOST_AXES} axes of lengths from 0"
+            problem = f"{label} and {ndim} axes; expected up to {_MOST_AXES} axes of lengths from 0"
         elif not 0 <= number < len(DTYPES):
-            problem = f"{what} and the dtype {number}; expected a number of a dtype, 0 to {len(DTYPES) - 1}"
+            problem = f"{label} and the dtype {number}; expected a number of a dtype, 0 to {len(DTYPES) - 1}"
         elif device != b"cpu":
-            problem = f"{what} on the device {(device or b'').decode(errors='replace')!r}; there is 'cpu'"
+            problem = f"{label} on the device {(device or b'').decode(errors='replace')!r}; there is 'cpu'"
         try:
             if problem:
                 array = numpy.zeros(max(math.prod(max(length, 0) for length in lengths), 1), numpy.float64)
             else:
                 array = self._allocate(text, tuple(lengths), DTYPES[number], bool(is_arg))
         except (MemoryError, ValueError) as error:
-            self.problems.append(problem or f"{what} and dtype {DTYPES[number].name}: {error}")
+            self.problems.append(problem or f"{label} and dtype {DTYPES[number].name}: {error}")
             return None
         if problem:
             self.problems.append(problem)

@@ -74,7 +74,7 @@ _ABOVE = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_exte
 _INSIDE = ("_internal", "contrib", "image", "linalg", "op", "sparse")
 
 
-def _made(name: str) -> Any:
+def _load(name: str) -> Any:
     if name in _ABOVE:
         return import_module(f"minpy.{_ABOVE[name]}")
     if name in _INSIDE:
@@ -89,6 +89,6 @@ def _made(name: str) -> Any:
 __getattr__ = late_names(
     __name__,
     ["Custom", "imdecode", *_ABOVE, *_INSIDE, *_OPERATORS],
-    _made,
+    _load,
     missing("minpy.nd", "operator", __all__),
 )

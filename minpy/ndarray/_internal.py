@@ -19,27 +19,27 @@ from minpy.ops.registry import OPERATORS as _OPERATORS
 from minpy.ops.registry import inner_names as _inner_names
 
 
-def _making(made: _Operator) -> _Callable[..., _Any]:
+def _returning_arrays(operator: _Operator) -> _Callable[..., _Any]:
     """Return an operator without inputs as a function that returns NDArrays: there is no input to be like."""
 
-    @_functools.wraps(made, updated=())
+    @_functools.wraps(operator, updated=())
     def make(*arguments: _Any, ctx: _Any = None, **attributes: _Any) -> _Any:
         context = _resolve_context(ctx or None)
-        found = made(*arguments, **attributes)
-        parts = found if isinstance(found, tuple | list) else (found,)
-        placed = [_place(_NDArray, one, context) if isinstance(one, _numpy.ndarray) else one for one in parts]
-        return placed if isinstance(found, tuple | list) else placed[0]
+        result = operator(*arguments, **attributes)
+        parts = result if isinstance(result, tuple | list) else (result,)
+        placed = [_place(_NDArray, part, context) if isinstance(part, _numpy.ndarray) else part for part in parts]
+        return placed if isinstance(result, tuple | list) else placed[0]
 
     return make
 
 
-def _made(name: str) -> _Any:
-    made = _OPERATORS[name]
-    return made if made.signature.inputs or made.signature.variadic else _making(made)
+def _load(name: str) -> _Any:
+    operator = _OPERATORS[name]
+    return operator if operator.signature.inputs or operator.signature.variadic else _returning_arrays(operator)
 
 
 _NAMES = _inner_names()
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", *_NAMES]
 __dir__ = listing(__all__)
-__getattr__ = late_names(__name__, _NAMES, _made, missing("minpy.nd._internal", "operator", __all__))
+__getattr__ = late_names(__name__, _NAMES, _load, missing("minpy.nd._internal", "operator", __all__))

@@ -131,31 +131,31 @@ class Reader:
         """Return the error for a problem at an offset, by default the present one."""
         return FileFormatError(f"{self.source}, byte {self.offset if offset is None else offset}: {problem}. {advice}")
 
-    def require(self, count: int, what: str) -> None:
+    def require(self, count: int, item: str) -> None:
         """Raise unless that many bytes are left."""
         left = self.size - self.offset
         if count > left:
-            raise self.error(f"{what}: {count} bytes are needed, but the file ends after {left}")
+            raise self.error(f"{item}: {count} bytes are needed, but the file ends after {left}")
 
-    def take(self, count: int, what: str) -> bytes:
+    def take(self, count: int, item: str) -> bytes:
         """Return the next `count` bytes."""
-        self.require(count, what)
+        self.require(count, item)
         content = self.stream.read(count)
         if len(content) < count:
-            raise self.error(f"{what}: {count} bytes are needed, got {len(content)}: the file shrank while it was read")
+            raise self.error(f"{item}: {count} bytes are needed, got {len(content)}: the file shrank while it was read")
         self.offset += count
         return content
 
-    def fill(self, data: numpy.ndarray, what: str) -> None:
+    def fill(self, data: numpy.ndarray, item: str) -> None:
         """Read the values of a contiguous array, or note that `finish` is to do so."""
         if self._later is not None and data.nbytes >= file_reading.LARGE:
-            self._later.append(file_reading.Part(data, self.offset, what))
+            self._later.append(file_reading.Part(data, self.offset, item))
             self.offset += data.nbytes
             self.stream.seek(self.offset)
             return
         count = self.stream.readinto(data.reshape(-1).view(numpy.uint8))  # type: ignore[attr-defined]
         if count < data.nbytes:
-            raise self.error(f"{what}: {data.nbytes} bytes are needed, got {count}: the file shrank while it was read")
+            raise self.error(f"{item}: {data.nbytes} bytes are needed, got {count}: the file shrank while it was read")
         self.offset += count
 
     def finish(self) -> None:
@@ -163,41 +163,41 @@ class Reader:
         parts, self._later = self._later, None if self._later is None else []
         short = file_reading.fill(self.stream, parts) if parts else None
         if short is not None:
-            problem = f"{short.what}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
+            problem = f"{short.name}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
             raise self.error(problem, offset=short.offset)
 
-    def skip(self, count: int, what: str) -> None:
+    def skip(self, count: int, item: str) -> None:
         """Pass over the next `count` bytes."""
-        self.require(count, what)
+        self.require(count, item)
         self.stream.seek(count, io.SEEK_CUR)
         self.offset += count
 
-    def numbers(self, layout: str, what: str) -> tuple[int, ...]:
+    def numbers(self, layout: str, item: str) -> tuple[int, ...]:
         """Return the next little-endian integers; `layout` is in the notation of `struct`."""
         layout = f"<{layout}"
-        return struct.unpack(layout, self.take(struct.calcsize(layout), what))
+        return struct.unpack(layout, self.take(struct.calcsize(layout), item))
 
-    def count(self, smallest: int, what: str) -> int:
+    def count(self, smallest: int, item: str) -> int:
         """Return the next uint64: how many things follow, each of `smallest` bytes at least."""
         start = self.offset
-        (count,) = self.numbers("Q", f"the number of {what}")
+        (count,) = self.numbers("Q", f"the number of {item}")
         if count * smallest > self.size - self.offset:
             raise self.error(
-                f"the number of {what} is {count}, but only {self.size - self.offset} bytes follow", offset=start
+                f"the number of {item} is {count}, but only {self.size - self.offset} bytes follow", offset=start
             )
         return count
 
 
 def read_arrays(reader: Reader) -> list[NDArray] | dict[str, NDArray]:
     """Return the arrays of a file, by their names if it has names."""
-    found = _walk(reader, lambda reader, what: new_array(NDArray, read_array(reader, what)))
+    arrays = _walk(reader, lambda reader, item: new_array(NDArray, read_array(reader, item)))
     if reader.sparse:
         warnings.warn(
-            f"{reader.source}: {reader.sparse} of {len(found)} arrays are sparse in the file; they are dense here.",
+            f"{reader.source}: {reader.sparse} of {len(arrays)} arrays are sparse in the file; they are dense here.",
             UserWarning,
             stacklevel=3,
         )
-    return found
+    return arrays
 
 
 def _walk(reader: Reader, read: Callable[[Reader, str], Item]) -> list[Item] | dict[str, Item]:
@@ -222,7 +222,7 @@ def _wrong_magic(reader: Reader, beginning: bytes) -> FileFormatError:
     beginning += reader.stream.read(24)
     if len(beginning) < 8 and expected.startswith(beginning):
         return reader.error(f"the file ends after {len(beginning)} bytes, within the magic number", offset=0)
-    advice = next((text for known, text in _KNOWN_BEGINNINGS.items() if beginning.startswith(known)), None)
+    advice = next((text for prefix, text in _KNOWN_BEGINNINGS.items() if beginning.startswith(prefix)), None)
     return reader.error(
         f"this is no file of NDArrays: it begins with {beginning[:8].hex(' ')}, expected {expected.hex(' ')}",
         advice or "Give a file written by nd.save, save_parameters or export.",
@@ -239,78 +239,78 @@ class _Head(NamedTuple):
     sparse: SparseHead | None
 
 
-def _pass_over(reader: Reader, what: str) -> ArrayHead:
-    head = _read_head(reader, what)
+def _pass_over(reader: Reader, item: str) -> ArrayHead:
+    head = _read_head(reader, item)
     stored = head.shape if head.sparse is None else head.sparse.stored
     count = math.prod(stored) * head.dtype.itemsize
-    reader.skip(count, f"the values of {what}, {head.dtype.name} {stored}")
+    reader.skip(count, f"the values of {item}, {head.dtype.name} {stored}")
     for shape, dtype in () if head.sparse is None else head.sparse.indices:
-        reader.skip(math.prod(shape) * dtype.itemsize, f"the indices of {what}, {dtype.name} {shape}")
+        reader.skip(math.prod(shape) * dtype.itemsize, f"the indices of {item}, {dtype.name} {shape}")
     return ArrayHead(head.shape, numpy.dtype("float32") if head.is_bfloat16 else head.dtype.newbyteorder("="), count)
 
 
-def _read_head(reader: Reader, what: str) -> _Head:
+def _read_head(reader: Reader, item: str) -> _Head:
     """Read what stands before the values."""
-    shape, kind = _read_shape(reader, what)
-    reader.numbers("ii", f"the device of {what}")
+    shape, kind = _read_shape(reader, item)
+    reader.numbers("ii", f"the device of {item}")
     start = reader.offset
-    (number,) = reader.numbers("i", f"the dtype of {what}")
+    (number,) = reader.numbers("i", f"the dtype of {item}")
     if number not in DTYPES and number != _BFLOAT16:
-        known = ", ".join(f"{number} ({dtype.name})" for number, dtype in DTYPES.items())
-        raise reader.error(f"the dtype of {what} is {number}, expected one of {known}", offset=start)
+        numbers = ", ".join(f"{number} ({dtype.name})" for number, dtype in DTYPES.items())
+        raise reader.error(f"the dtype of {item} is {number}, expected one of {numbers}", offset=start)
     sparse = None
     if kind:
         try:
-            sparse = read_sparse_head(kind, shape, lambda: _index_head(reader, what))
+            sparse = read_sparse_head(kind, shape, lambda: _index_head(reader, item))
         except SparseProblem as problem:
-            raise reader.error(f"{what} is {kind}, {shape}: {problem}", offset=start) from None
+            raise reader.error(f"{item} is {kind}, {shape}: {problem}", offset=start) from None
     return _Head(shape, DTYPES.get(number, numpy.dtype("<u2")), number == _BFLOAT16, sparse)
 
 
-def _index_head(reader: Reader, what: str) -> tuple[tuple[int, ...], numpy.dtype[Any]]:
+def _index_head(reader: Reader, item: str) -> tuple[tuple[int, ...], numpy.dtype[Any]]:
     """Read dtype and shape of one of the arrays that say where the values of a sparse array belong."""
-    (number,) = reader.numbers("i", f"the dtype of the indices of {what}")
+    (number,) = reader.numbers("i", f"the dtype of the indices of {item}")
     if number not in DTYPES:
         raise SparseProblem(f"the dtype of its indices is {number}")
-    return _read_lengths(reader, f"the indices of {what}"), DTYPES[number]
+    return _read_lengths(reader, f"the indices of {item}"), DTYPES[number]
 
 
-def read_array(reader: Reader, what: str) -> numpy.ndarray:
-    """Return the next array, which messages call `what`."""
-    head = _read_head(reader, what)
+def read_array(reader: Reader, item: str) -> numpy.ndarray:
+    """Return the next array, which messages call `item`."""
+    head = _read_head(reader, item)
     if head.sparse is None:
-        return _read_values(reader, head.shape, head.dtype, head.is_bfloat16, f"the values of {what}")
+        return _read_values(reader, head.shape, head.dtype, head.is_bfloat16, f"the values of {item}")
     start = reader.offset
-    values = _read_values(reader, head.sparse.stored, head.dtype, head.is_bfloat16, f"the values of {what}")
-    indices = [_read_values(reader, shape, dtype, False, f"the indices of {what}") for shape, dtype in head.sparse[2]]
+    values = _read_values(reader, head.sparse.stored, head.dtype, head.is_bfloat16, f"the values of {item}")
+    indices = [_read_values(reader, shape, dtype, False, f"the indices of {item}") for shape, dtype in head.sparse[2]]
     reader.finish()
     size = math.prod(head.shape) * values.itemsize
     reader.dense_left -= size
     if reader.dense_left < 0:
         raise reader.error(
-            f"{what} is {head.sparse.kind}, {head.shape}, of which {len(indices[-1])} rows or values are stored; it "
+            f"{item} is {head.sparse.kind}, {head.shape}, of which {len(indices[-1])} rows or values are stored; it "
             f"would take {size:,} bytes as a dense array",
             "Arrays are dense here: cut it down in MXNet to the rows that are needed, and save it anew.",
             offset=start,
         )
     try:
-        made = dense(head.sparse.kind, head.shape, values, indices)
+        array = dense(head.sparse.kind, head.shape, values, indices)
     except SparseProblem as problem:
-        raise reader.error(f"{what} is {head.sparse.kind}, {head.shape}: {problem}", offset=start) from None
+        raise reader.error(f"{item} is {head.sparse.kind}, {head.shape}: {problem}", offset=start) from None
     reader.sparse += 1
-    return made
+    return array
 
 
 def _read_values(
-    reader: Reader, shape: tuple[int, ...], dtype: numpy.dtype[Any], is_bfloat16: bool, what: str
+    reader: Reader, shape: tuple[int, ...], dtype: numpy.dtype[Any], is_bfloat16: bool, item: str
 ) -> numpy.ndarray:
     name = "bfloat16" if is_bfloat16 else dtype.name
-    values = f"{what}, {name} {shape}"
+    values = f"{item}, {name} {shape}"
     reader.require(math.prod(shape) * dtype.itemsize, values)
     try:
         data = numpy.empty(shape, dtype)
     except ValueError as error:  # an axis of length 0, so that nothing is to be read, beside astronomic ones
-        array = what.removeprefix("the values of ")
+        array = item.removeprefix("the values of ")
         raise reader.error(f"{array} is {name} {shape}, which NumPy cannot hold: {error}") from None
     if data.size:
         reader.fill(data, values)
@@ -325,31 +325,31 @@ def _read_values(
     return data if dtype.isnative else data.astype(dtype.newbyteorder("="))
 
 
-def _read_shape(reader: Reader, what: str) -> tuple[tuple[int, ...], str]:
+def _read_shape(reader: Reader, item: str) -> tuple[tuple[int, ...], str]:
     """Read the beginning of an array, of whatever version it is: its shape, and of what kind it is if sparse."""
     start = reader.offset
-    (version,) = reader.numbers("I", f"the version of {what}")
+    (version,) = reader.numbers("I", f"the version of {item}")
     kind = ""
     if version in (VERSION_2, VERSION_3):
-        (storage,) = reader.numbers("i", f"the storage type of {what}")
+        (storage,) = reader.numbers("i", f"the storage type of {item}")
         if storage in KINDS:
             kind = KINDS[storage]
-            _read_lengths(reader, f"the values of {what}")
+            _read_lengths(reader, f"the values of {item}")
         elif storage != DENSE:
-            raise reader.error(f"the storage type of {what} is {storage}, expected 0 (dense)", offset=start + 4)
+            raise reader.error(f"the storage type of {item} is {storage}, expected 0 (dense)", offset=start + 4)
     if version in (_VERSION_1, VERSION_2, VERSION_3):
-        shape = _read_lengths(reader, what)
+        shape = _read_lengths(reader, item)
     elif version <= _MOST_AXES:
-        shape = reader.numbers(f"{version}I", f"the shape of {what}")
+        shape = reader.numbers(f"{version}I", f"the shape of {item}")
     else:
         raise reader.error(
-            f"{what} begins with {version:#x}, expected {VERSION_2:#x}, {VERSION_3:#x}, {_VERSION_1:#x}, "
+            f"{item} begins with {version:#x}, expected {VERSION_2:#x}, {VERSION_3:#x}, {_VERSION_1:#x}, "
             f"or a number of axes up to {_MOST_AXES}",
             offset=start,
         )
     if not shape and version != VERSION_3:
         raise reader.error(
-            f"{what} has no shape and no values",
+            f"{item} has no shape and no values",
             "MXNet saved it before it was initialized, or it has no axes and was saved without np_shape: "
             "save it again with values, under mx.util.np_shape(True).",
             offset=start if version <= _MOST_AXES else reader.offset - 4,
@@ -357,23 +357,23 @@ def _read_shape(reader: Reader, what: str) -> tuple[tuple[int, ...], str]:
     return shape, kind
 
 
-def _read_lengths(reader: Reader, what: str) -> tuple[int, ...]:
+def _read_lengths(reader: Reader, item: str) -> tuple[int, ...]:
     """Read a shape: how many axes there are, and their lengths."""
     start = reader.offset
-    (axes,) = reader.numbers("i", f"the number of axes of {what}")
+    (axes,) = reader.numbers("i", f"the number of axes of {item}")
     if not 0 <= axes <= _MOST_AXES:
-        raise reader.error(f"{what} has {axes} axes, expected 0 to {_MOST_AXES}", offset=start)
-    shape = reader.numbers(f"{axes}q", f"the shape of {what}")
+        raise reader.error(f"{item} has {axes} axes, expected 0 to {_MOST_AXES}", offset=start)
+    shape = reader.numbers(f"{axes}q", f"the shape of {item}")
     if any(length < 0 for length in shape):
-        raise reader.error(f"{what} has shape {shape}, with a negative length", offset=start + 4)
+        raise reader.error(f"{item} has shape {shape}, with a negative length", offset=start + 4)
     return shape
 
 
-def _read_name(reader: Reader, what: str) -> str:
+def _read_name(reader: Reader, item: str) -> str:
     start = reader.offset
-    (length,) = reader.numbers("Q", f"the length of {what}")
-    content = reader.take(length, what)
+    (length,) = reader.numbers("Q", f"the length of {item}")
+    content = reader.take(length, item)
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise reader.error(f"{what} is not UTF-8: {error.reason} {content[error.start]:#x}", offset=start + 8) from None
+        raise reader.error(f"{item} is not UTF-8: {error.reason} {content[error.start]:#x}", offset=start + 8) from None

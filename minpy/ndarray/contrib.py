@@ -39,10 +39,10 @@ __all__ = [
 __dir__ = listing(__all__)
 
 
-def _made(name: str) -> Any:
+def _load(name: str) -> Any:
     if name in _UPDATES:
         return getattr(import_module("minpy.ndarray.weight_updates"), name)
     return _find_operator(_NAMES[name])
 
 
-__getattr__ = late_names(__name__, __all__, _made, missing("minpy.nd.contrib", "operator", __all__))
+__getattr__ = late_names(__name__, __all__, _load, missing("minpy.nd.contrib", "operator", __all__))

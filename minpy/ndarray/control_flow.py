@@ -14,14 +14,14 @@ __all__ = ["checked_iterations", "cond", "flattened", "foreach", "pair", "regrou
 _split, _stack = OPERATORS["SliceChannel"], OPERATORS["stack"]
 
 
-def flattened(value: Any, kind: type, what: str) -> list[Any]:
+def flattened(value: Any, kind: type, role: str) -> list[Any]:
     """Return the leaves of nested lists (or tuples), which must be of one kind."""
     if isinstance(value, kind):
         return [value]
     if isinstance(value, (list, tuple)):
-        return [leaf for part in value for leaf in flattened(part, kind, what)]
+        return [leaf for part in value for leaf in flattened(part, kind, role)]
     raise ArgumentError(
-        f"{what} is {describe(value)}; expected {'an ' if kind is Array else 'a '}"
+        f"{role} is {describe(value)}; expected {'an ' if kind is Array else 'a '}"
         f"{'NDArray' if kind is Array else kind.__name__}, or nested lists of them."
     )
 
@@ -33,10 +33,10 @@ def regrouped(form: Any, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def pair(returned: Any, what: str) -> tuple[Any, Any]:
+def pair(returned: Any, role: str) -> tuple[Any, Any]:
     """Return what a user's function has to return two of."""
     if not isinstance(returned, (list, tuple)) or len(returned) != 2:
-        raise ArgumentValueError(f"{what} returned {describe(returned)}; expected two things, as in (outputs, states).")
+        raise ArgumentValueError(f"{role} returned {describe(returned)}; expected two things, as in (outputs, states).")
     return returned[0], returned[1]
 
 
@@ -171,10 +171,10 @@ def while_loop(
     while len(rows) < most and _holds(cond(*_listed(loop_vars))):
         outputs, new = pair(func(*_listed(loop_vars)), "while_loop: func")
         outputs = [] if outputs is None else outputs
-        found = len(flattened(new, Array, "while_loop: the new loop_vars"))
-        if found != count:
+        returned = len(flattened(new, Array, "while_loop: the new loop_vars"))
+        if returned != count:
             raise ArgumentValueError(
-                f"while_loop: func returned {found} loop variable(s), and was given {count}; expected as many."
+                f"while_loop: func returned {returned} loop variable(s), and was given {count}; expected as many."
             )
         loop_vars = regrouped(loop_vars, iter(flattened(new, Array, "while_loop: the new loop_vars")))
         rows.append(flattened(outputs, Array, "while_loop: the output"))

@@ -28,15 +28,15 @@ def numeric_array(source: Any, dtype: Any, wraps: bool = True) -> numpy.ndarray:
     if dtype.kind not in "fciub":
         raise DTypeError(f"nd.array: dtype {dtype} does not hold numbers; give a numeric dtype such as 'float32'.")
     try:
-        found = numpy.asarray(source)
-        if source is not None and found.dtype.kind not in "fiub" and (found.dtype.kind != "c" or dtype.kind != "c"):
-            _refuse_element(found, dtype)
-        if wraps and dtype.kind in "iu" and found.dtype.kind in "iub":  # numbers that do not fit wrap around
-            return found.astype(dtype)
-        if wraps and dtype.kind in "iu" and found.dtype.kind == "f" and not isinstance(source, numpy.ndarray):
-            return _truncated(found, dtype)
+        array = numpy.asarray(source)
+        if source is not None and array.dtype.kind not in "fiub" and (array.dtype.kind != "c" or dtype.kind != "c"):
+            _refuse_element(array, dtype)
+        if wraps and dtype.kind in "iu" and array.dtype.kind in "iub":  # numbers that do not fit wrap around
+            return array.astype(dtype)
+        if wraps and dtype.kind in "iu" and array.dtype.kind == "f" and not isinstance(source, numpy.ndarray):
+            return _truncated(array, dtype)
         if dtype.kind in "fc":
-            return aligned.copied(found, dtype)
+            return aligned.copied(array, dtype)
         return numpy.array(source, dtype=dtype)
     except OverflowError:
         if not wraps:
@@ -113,9 +113,9 @@ def _explain(source: Any, error: Exception) -> Exception:
 
 
 def _ragged_error(lengths: tuple[str, Any, Any, int]) -> ArgumentError:
-    where, first, other, position = lengths
+    where, first, second, position = lengths
     return ArgumentError(
-        f"nd.array: the nested lists are ragged: source{where}[0] {first}, source{where}[{position}] {other}. "
+        f"nd.array: the nested lists are ragged: source{where}[0] {first}, source{where}[{position}] {second}. "
         "Make all rows equally long (pad them), or keep a list of arrays."
     )
 
@@ -132,16 +132,16 @@ def _ragged(source: Any, where: str = "") -> tuple[str, Any, Any, int] | None:
         if length != lengths[0]:
             return where, lengths[0], length, position
     for position, item in enumerate(source):
-        found = _ragged(item, f"{where}[{position}]")
-        if found is not None:
-            return found
+        problem = _ragged(item, f"{where}[{position}]")
+        if problem is not None:
+            return problem
     return None
 
 
 def wrapped(source: Any, dtype: numpy.dtype) -> Any:
     """Return integers as an array of an integer dtype, in which they wrap around; anything else as it is."""
-    found = numpy.asarray(source)
-    return found.astype(dtype) if found.dtype.kind in "iub" else source
+    array = numpy.asarray(source)
+    return array.astype(dtype) if array.dtype.kind in "iub" else source
 
 
 def filled(shape: Any, value: Any, dtype: Any) -> numpy.ndarray:

@@ -125,11 +125,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return place(NDArray, data, resolve_context(ctx))
 
 
-def _followed(made: Any, context: Context | None) -> Any:
+def _followed(result: Any, context: Context | None) -> Any:
     """Return what was made of recorded or traced values as an array of MXNet's semantics, on a device."""
-    if not isinstance(made, Array):
-        return made.as_nd_ndarray() if hasattr(made, "as_nd_ndarray") else made
-    array: Any = made
+    if not isinstance(result, Array):
+        return result.as_nd_ndarray() if hasattr(result, "as_nd_ndarray") else result
+    array: Any = result
     return array.as_nd_ndarray().as_in_context(resolve_context(context))
 
 
@@ -309,8 +309,8 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if holds_followed((start, stop, step)):
-        made = spaced_by(start, stop, step, numpy.float32 if dtype is None else dtype)
-        return _followed(made if repeat == 1 else numpy.repeat(made, repeat), ctx)
+        values = spaced_by(start, stop, step, numpy.float32 if dtype is None else dtype)
+        return _followed(values if repeat == 1 else numpy.repeat(values, repeat), ctx)
     start, stop, step = (raw_of(as_scalar(value)) for value in (start, stop, step))
     if not step:
         raise ArgumentValueError(f"arange: step is {step!r}; expected the distance of values, which is not 0.")
@@ -400,10 +400,10 @@ def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtyp
     array([7., 7.], dtype=float32)
     """
     if is_followed(fill_value):
-        made = filled_with("nd.full_like", fill_value, data.shape, dtype or data.dtype)
-        return _followed(made, data.context if ctx is None else ctx)
-    made = filled(data.shape, fill_value, dtype or data.dtype)
-    return place(NDArray, made, data.context if ctx is None else resolve_context(ctx))
+        values = filled_with("nd.full_like", fill_value, data.shape, dtype or data.dtype)
+        return _followed(values, data.context if ctx is None else ctx)
+    values = filled(data.shape, fill_value, dtype or data.dtype)
+    return place(NDArray, values, data.context if ctx is None else resolve_context(ctx))
 
 
 @with_shared_texts
@@ -449,9 +449,9 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = 
         )
     shared = _writable_view(ndarray)
     ndarray.flags.writeable = False
-    made: NDArray = place(array_cls, shared, resolve_context(None))
-    note_external(shared).add(made)
-    return made
+    array: NDArray = place(array_cls, shared, resolve_context(None))
+    note_external(shared).add(array)
+    return array
 
 
 def _writable_view(array: numpy.ndarray) -> numpy.ndarray:

@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
     data: numpy.ndarray
     offset: int
-    what: str
+    name: str
 
 
 def can_fill(stream: BinaryIO) -> bool:
@@ -54,11 +54,11 @@ def _processors() -> int:
 
 def _read(file: int, part: Part) -> bool:
     """Read an array's values; False if the file ends before."""
-    rest = memoryview(part.data.reshape(-1).view(numpy.uint8))  # type: ignore[arg-type]
+    unread = memoryview(part.data.reshape(-1).view(numpy.uint8))  # type: ignore[arg-type]
     offset = part.offset
-    while rest:
-        count = os.preadv(file, [rest], offset)
+    while unread:
+        count = os.preadv(file, [unread], offset)
         if not count:
             return False
-        rest, offset = rest[count:], offset + count
+        unread, offset = unread[count:], offset + count
     return True

@@ -186,15 +186,15 @@ class NDArray(Members):
             raise TypeError(f"only integer arrays of one element index, got {describe(self._data)}.")
         return int(self._number("an index"))
 
-    def _number(self, what: str) -> Any:
+    def _number(self, operation: str) -> Any:
         """Return the only element, for conversions that Python makes unasked: a recorded array has none."""
         if self._node is not None and state.recording:
             raise NoGradientError(
-                f"{what} of a recorded array ({describe(self._data)}) inside autograd.record(): a number has no "
+                f"{operation} of a recorded array ({describe(self._data)}) inside autograd.record(): a number has no "
                 "gradient. Convert it explicitly with x.asscalar() or x.detach() if no gradient shall flow; write a "
                 "function of math or scipy with NumPy's, or as an operator with @customop('numpy')."
             )
-        return self._only_element(what)
+        return self._only_element(operation)
 
     def __hash__(self) -> int:
         return id(self) // 16
@@ -256,9 +256,9 @@ class NDArray(Members):
         """
         return self._only_element("asscalar")
 
-    def _only_element(self, what: str) -> Any:
+    def _only_element(self, operation: str) -> Any:
         if self._data.size != 1:
-            raise NotScalarError(f"{what} needs an array of one element, got shape {self.shape} with {self.size}.")
+            raise NotScalarError(f"{operation} needs an array of one element, got shape {self.shape} with {self.size}.")
         return self._data.reshape(-1)[0]
 
     def item(self, *where: Any) -> Any:
@@ -503,10 +503,10 @@ class NDArray(Members):
             ) from None
         self._changed(key)
 
-    def _in_place_error(self, what: str) -> MutationError:
+    def _in_place_error(self, change: str) -> MutationError:
         kind = "a variable (attach_grad)" if type(self._node) is Leaf else "recorded"
         return MutationError(
-            f"in-place change ({what}) of an array that is {kind}, inside autograd.record(): {describe(self._data)}. "
+            f"in-place change ({change}) of an array that is {kind}, inside autograd.record(): {describe(self._data)}. "
             "The gradient would be of a value that no longer exists. Write y = x + 1 instead of x += 1, or make "
             "the change outside record() or inside autograd.pause()."
         )
@@ -532,8 +532,8 @@ class NDArray(Members):
             self._node is not None or (isinstance(other, Array) and other._node is not None)
         )
         if recorded:
-            what = f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y"
-            require_writable(self, what)
+            change = f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y"
+            require_writable(self, change)
         raw = other._data if isinstance(other, Array) else other
         if isinstance(raw, numpy.ndarray):
             direct = raw.dtype == self._data.dtype and raw.shape == self._data.shape
@@ -566,7 +566,7 @@ class NDArray(Members):
                 "booleans cannot hold. Write x = x + y, or convert x with astype() first."
             )
         if recorded:
-            receive(self, result._data, result._node, what)
+            receive(self, result._data, result._node, change)
         else:
             numpy.copyto(self._data, result._data, casting="unsafe")
             self._changed(replaces=False)

@@ -150,14 +150,14 @@ def _finished(data: numpy.ndarray, context: Context | str | None, out: Any) -> A
     return out
 
 
-def _written(made: Any, context: Context | str | None, out: Any) -> Any:
+def _written(samples: Any, context: Context | str | None, out: Any) -> Any:
     """Return what was drawn with recorded parameters: on the tape, with a gradient of zero, as MXNet has it."""
     if out is not None:
-        out[...] = made
+        out[...] = samples
         return out
-    if context is None or not hasattr(made, "as_in_context"):
-        return made
-    return made.as_in_context(resolve_context(context))
+    if context is None or not hasattr(samples, "as_in_context"):
+        return samples
+    return samples.as_in_context(resolve_context(context))
 
 
 def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:

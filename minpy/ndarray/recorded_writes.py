@@ -95,10 +95,10 @@ class Region:
                 addresses, of = addresses[self.into], self.of
             order = numpy.argsort(addresses)
             self._offsets = addresses[order], of[order]
-        known, of = self._offsets
-        wanted = _addresses(data)
-        places = numpy.minimum(numpy.searchsorted(known, wanted), known.size - 1)
-        into = numpy.flatnonzero(known[places] == wanted)
+        offsets, of = self._offsets
+        searched = _addresses(data)
+        places = numpy.minimum(numpy.searchsorted(offsets, searched), offsets.size - 1)
+        into = numpy.flatnonzero(offsets[places] == searched)
         return (into, of[places[into]]) if into.size else None
 
 
@@ -128,13 +128,13 @@ def is_freed(node: Any) -> bool:
 # -- recorded writes ---------------------------------------------------------------------------------------------------
 
 
-def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
+def record_store(array: Any, key: Any, value: Any, raw: Any, change: str) -> None:
     """Do `array[key] = value` while recording, where the array, the value or both are recorded."""
     unseen = is_unseen(array)
     region = Region(array, key)
     memory = memory_of(array._data)
-    others = _others(array, memory, region)
-    _refuse(array, memory, [other for other, _ in others], what)
+    sharing = _others(array, memory, region)
+    _refuse(array, memory, [sharer for sharer, _ in sharing], change)
     if array._data.dtype.kind not in "fc" or 0 in region.shape:
         array._data[key] = raw
         note_write(array._data)
@@ -153,8 +153,8 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
     memory.filled = memory.taped = True
     value_node = value._node if isinstance(value, Array) else None
     value_shape = value._data.shape if isinstance(value, Array) else ()
-    for other, positions in others:
-        other._node = _overwritten(other, region, positions, value_node, value_shape)
+    for sharer, positions in sharing:
+        sharer._node = _overwritten(sharer, region, positions, value_node, value_shape)
     if region.basic:
         parent = None if region.view.size == before.size else _live(array._node)
         if parent is None and value_node is None:
@@ -170,12 +170,12 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
             array._node = _overwritten(array, region, positions, value_node, value_shape)
 
 
-def receive(array: Any, data: numpy.ndarray, node: Any, what: str) -> None:
+def receive(array: Any, data: numpy.ndarray, node: Any, change: str) -> None:
     """Let `data`, computed while recording, replace the values of an array, which stands at `node` from then on."""
     region = Region(array, ...)
     memory = memory_of(array._data)
-    others = _others(array, memory, region)
-    _refuse(array, memory, [other for other, _ in others], what)
+    sharing = _others(array, memory, region)
+    _refuse(array, memory, [sharer for sharer, _ in sharing], change)
     before = array._data
     if _alone(array, memory) and data.flags.writeable:
         array._data = data.astype(before.dtype, copy=False)
@@ -187,30 +187,30 @@ def receive(array: Any, data: numpy.ndarray, node: Any, what: str) -> None:
         return
     memory.filled = memory.taped = True
     array._node = node
-    for other, positions in others:
-        other._node = _overwritten(other, region, positions, node, data.shape)
+    for sharer, positions in sharing:
+        sharer._node = _overwritten(sharer, region, positions, node, data.shape)
 
 
-def require_writable(array: Any, what: str) -> None:
+def require_writable(array: Any, change: str) -> None:
     """Raise if the whole array may not be changed while recording."""
     memory = memory_of(array._data)
-    _refuse(array, memory, [other for other, _ in _others(array, memory, Region(array, ...))], what)
+    _refuse(array, memory, [sharer for sharer, _ in _others(array, memory, Region(array, ...))], change)
 
 
-def _refuse(array: Any, memory: Memory, others: list[Array], what: str) -> None:
+def _refuse(array: Any, memory: Memory, sharing: list[Array], change: str) -> None:
     """Raise if a recorded write into an array would change a variable, or what else may not change on the tape."""
     if not array._data.flags.writeable:
-        raise array._in_place_error(what) if array._records_changes else read_only_error(what)
-    for other in (array, *others):
-        node = other._node
+        raise array._in_place_error(change) if array._records_changes else read_only_error(change)
+    for sharer in (array, *sharing):
+        node = sharer._node
         if node is None or is_freed(node):
             continue
         if type(node) is Leaf or not (memory.filled or array._records_changes):
-            if other is array:
-                raise array._in_place_error(what)
+            if sharer is array:
+                raise array._in_place_error(change)
             kind = "a variable (attach_grad)" if type(node) is Leaf else "a recorded array"
             raise MutationError(
-                f"in-place change ({what}) of memory that {kind} ({describe(other._data)}) shares, inside "
+                f"in-place change ({change}) of memory that {kind} ({describe(sharer._data)}) shares, inside "
                 f"autograd.record(), through a view or a detached array ({describe(array._data)}): the gradient would "
                 "be of a value that no longer exists. Write into a copy (v = x[0:2].copy(), or x.detach().copy())."
             )
@@ -218,12 +218,12 @@ def _refuse(array: Any, memory: Memory, others: list[Array], what: str) -> None:
 
 def _others(array: Any, memory: Memory, region: Region) -> list[tuple[Any, Any]]:
     """Return the other arrays that have elements of a region, with their positions."""
-    found = []
-    for other in memory.others(array):
-        positions = region.within(other._data)
+    sharing = []
+    for sharer in memory.others(array):
+        positions = region.within(sharer._data)
         if positions is not None:
-            found.append((other, positions))
-    return found
+            sharing.append((sharer, positions))
+    return sharing
 
 
 def _alone(array: Any, memory: Memory) -> bool:
@@ -265,29 +265,29 @@ def unrecorded_write(array: Any, memory: Memory, key: Any, replaces: bool) -> No
         Whether the new values do not depend on the old ones.
     """
     region: Region | None = None
-    for other in _with_places(array, memory):
+    for sharer in _with_places(array, memory):
         if region is None:
             region = Region(array, key)
-        positions = region.within(other._data)
+        positions = region.within(sharer._data)
         if positions is None:
             continue
-        node = other._node
+        node = sharer._node
         if is_freed(node):
-            other._node = None
-        elif state.recording and other is not array and (memory.filled or array._records_changes):
-            other._node = _overwritten(other, region, positions, None, region.shape)
-        elif replaces and other is array and region.covers(other._data, positions[0]):
-            other._node = None
+            sharer._node = None
+        elif state.recording and sharer is not array and (memory.filled or array._records_changes):
+            sharer._node = _overwritten(sharer, region, positions, None, region.shape)
+        elif replaces and sharer is array and region.covers(sharer._data, positions[0]):
+            sharer._node = None
         else:
             node.changed = now()
 
 
 def _with_places(array: Any, memory: Memory) -> Iterator[Any]:
     """Return which of the arrays on a memory stand on the tape, but for variables."""
-    for other in (array, *memory.others(array)):
-        node = other._node
+    for sharer in (array, *memory.others(array)):
+        node = sharer._node
         if node is not None and type(node) is not Leaf:
-            yield other
+            yield sharer
 
 
 @with_shared_texts

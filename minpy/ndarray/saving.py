@@ -113,8 +113,8 @@ def _name(name: Any) -> bytes:
 
 def _chunks(arrays: Sequence[NDArray], names: Sequence[bytes]) -> Iterator[Any]:
     """Yield the content of the file, bytes and contiguous arrays."""
-    needed = any(0 in array.shape or not array.ndim for array in arrays)
-    version = VERSION_3 if needed or is_np_shape() else VERSION_2
+    has_numpy_shape = any(0 in array.shape or not array.ndim for array in arrays)
+    version = VERSION_3 if has_numpy_shape or is_np_shape() else VERSION_2
     yield struct.pack("<QQQ", FILE_MAGIC, 0, len(arrays))
     for array in arrays:
         yield from _array_chunks(array, version)

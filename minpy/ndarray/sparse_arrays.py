@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 
-def _refuse(what: str, instead: str) -> NoReturn:
-    raise ArgumentError(f"{what}: there are no sparse arrays. {instead}")
+def _refuse(subject: str, instead: str) -> NoReturn:
+    raise ArgumentError(f"{subject}: there are no sparse arrays. {instead}")
 
 
 class BaseSparseNDArray(NDArray):

@@ -45,17 +45,17 @@ def read_sparse_head(kind: str, shape: tuple[int, ...], read: Callable[[], _Inde
     SparseProblem
         If they cannot be of an array of that shape.
     """
-    found = [read() for _ in range(2 if kind == "csr" else 1)]
-    given = [one for one, _ in found]
-    fits = len(given[-1]) == 1
+    heads = [read() for _ in range(2 if kind == "csr" else 1)]
+    lengths = [length for length, _ in heads]
+    fits = len(lengths[-1]) == 1
     if kind == "csr":  # a matrix without values may say nothing of where its rows begin
-        fits = fits and len(shape) == 2 and (given[0] == (shape[0] + 1,) or given == [(0,), (0,)])
+        fits = fits and len(shape) == 2 and (lengths[0] == (shape[0] + 1,) or lengths == [(0,), (0,)])
     if not fits or not shape:
-        raise SparseProblem(f"its indices have shapes {', '.join(map(str, given))}, which do not fit")
-    for _, dtype in found:
+        raise SparseProblem(f"its indices have shapes {', '.join(map(str, lengths))}, which do not fit")
+    for _, dtype in heads:
         if dtype.kind not in "iu":
             raise SparseProblem(f"its indices are {dtype.name}, and no integers")
-    return SparseHead(kind, given[-1] if kind == "csr" else given[-1] + shape[1:], found)
+    return SparseHead(kind, lengths[-1] if kind == "csr" else lengths[-1] + shape[1:], heads)
 
 
 def dense(kind: str, shape: tuple[int, ...], values: numpy.ndarray, indices: Sequence[numpy.ndarray]) -> numpy.ndarray:
@@ -70,17 +70,17 @@ def dense(kind: str, shape: tuple[int, ...], values: numpy.ndarray, indices: Seq
     places = indices[-1]
     if places.size and not 0 <= int(places.min()) <= int(places.max()) < last:
         raise SparseProblem(f"an index is {_outside(places, last)}, expected 0 to {last - 1}")
-    made = numpy.zeros(shape, values.dtype)
+    array = numpy.zeros(shape, values.dtype)
     if kind == "row_sparse":
-        made[places] = values
+        array[places] = values
     elif values.size:
         begins = indices[0]
         rows = begins.astype(numpy.int64)
         counts = rows[1:] - rows[:-1]
         if begins[0] != 0 or begins[-1] != len(values) or (counts < 0).any():
             raise SparseProblem(f"its rows do not begin one after another, from 0 to {len(values)}")
-        made[numpy.repeat(numpy.arange(shape[0]), counts), places] = values
-    return made
+        array[numpy.repeat(numpy.arange(shape[0]), counts), places] = values
+    return array
 
 
 def _outside(places: numpy.ndarray, last: int) -> int:

@@ -66,6 +66,6 @@ def rand_zipfian(
         return numpy.log((numbers + 2) / (numbers + 1)) / total * num_sampled
 
     where = resolve_context(ctx)
-    found = (drawn, expected(true_classes.asnumpy()), expected(drawn))
-    samples, true, sampled = (place(NDArray, data, where) for data in found)
+    results = (drawn, expected(true_classes.asnumpy()), expected(drawn))
+    samples, true, sampled = (place(NDArray, data, where) for data in results)
     return samples, true, sampled

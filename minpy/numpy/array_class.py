@@ -142,10 +142,10 @@ class ndarray(NumPyMembers):
         chosen = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return numpy.transpose(self, chosen or None)
 
-    def _in_place_error(self, what: str) -> MutationError:
+    def _in_place_error(self, change: str) -> MutationError:
         reason = "a variable (attach_grad)" if type(self._node) is Leaf else "an input of a function"
         return MutationError(
-            f"{what} changes {reason} in place, inside a recorded computation: its old value is still needed. "
+            f"{change} changes {reason} in place, inside a recorded computation: its old value is still needed. "
             "Start with a copy: x = x.copy()."
         )
 
@@ -166,9 +166,9 @@ def _as_operand(operator: Operator, value: Any) -> Any:
     return as_array(operator.__name__, value) if is_followed(value) else numpy.asarray(value)
 
 
-def _as_weak(value: Any, other: Any) -> Any:
-    if type(value) in (int, float) and isinstance(other, Array) and not other.ndim and other._data.dtype.kind == "f":
-        return numpy.asarray(value, other._data.dtype)
+def _as_weak(value: Any, array: Any) -> Any:
+    if type(value) in (int, float) and isinstance(array, Array) and not array.ndim and array._data.dtype.kind == "f":
+        return numpy.asarray(value, array._data.dtype)
     return value
 
 

@@ -70,11 +70,11 @@ def _placed(data: numpy.ndarray, context: Context | None) -> Any:
     return place(ndarray, data, resolve_context(context))
 
 
-def _followed(made: Any, context: Context | None) -> Any:
+def _followed(result: Any, context: Context | None) -> Any:
     """Return what was made of recorded or traced values as an array of NumPy's semantics, on a device."""
-    if not isinstance(made, Array):
-        return made.as_np_ndarray() if hasattr(made, "as_np_ndarray") else made
-    return made.as_np_ndarray().as_in_context(resolve_context(context))
+    if not isinstance(result, Array):
+        return result.as_np_ndarray() if hasattr(result, "as_np_ndarray") else result
+    return result.as_np_ndarray().as_in_context(resolve_context(context))
 
 
 def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -277,8 +277,8 @@ def linspace(
     array([0. , 0.5, 1. ], dtype=float32)
     """
     if holds_followed((start, stop)):
-        made, distance = between(start, stop, num, endpoint, axis)
-        result = _followed(made.astype(default_float() if dtype is None else dtype), ctx)
+        points, distance = between(start, stop, num, endpoint, axis)
+        result = _followed(points.astype(default_float() if dtype is None else dtype), ctx)
         return (result, distance) if retstep else result
     values, step = numpy.linspace(raw_of(start), raw_of(stop), num, endpoint, retstep=True, axis=axis)
     result = _placed(values.astype(default_float() if dtype is None else dtype), ctx)

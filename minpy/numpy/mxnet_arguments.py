@@ -82,14 +82,14 @@ def full_like(
         shape = keywords.get("shape")
         if dtype is None:
             dtype = a.dtype if hasattr(a, "dtype") else numpy.asarray(a).dtype
-        made = full(numpy.shape(a) if shape is None else shape, fill_value, dtype)
+        result = full(numpy.shape(a) if shape is None else shape, fill_value, dtype)
     else:
-        made = _full_like(a, fill_value, dtype, order, **keywords)
+        result = _full_like(a, fill_value, dtype, order, **keywords)
     if ctx is not None:
-        made = made.as_in_context(resolve_context(ctx))
+        result = result.as_in_context(resolve_context(ctx))
     if out is None:
-        return made
-    out[...] = made
+        return result
+    out[...] = result
     return out
 
 
@@ -259,8 +259,8 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """
     if not is_followed(a):
         return _ascontiguousarray(a, dtype)
-    made = array(a, dtype)
-    return made if made.ndim else made.reshape(1)
+    result = array(a, dtype)
+    return result if result.ndim else result.reshape(1)
 
 
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
@@ -293,12 +293,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """
     if not is_followed(a):
         return _asarray_chkfinite(a, dtype, order)
-    made = asarray(a, dtype)
-    if not isinstance(made, Array):
+    result = asarray(a, dtype)
+    if not isinstance(result, Array):
         raise ArgumentError("np.asarray_chkfinite looks at values, which there are none of while they are traced.")
-    if not numpy.isfinite(raw_of(made)).all():
+    if not numpy.isfinite(raw_of(result)).all():
         raise ValueError("array must not contain infs or NaNs")
-    return made
+    return result
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, **keywords: Any) -> Any:
@@ -312,8 +312,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, **keywords: Any
     """
     if not is_followed(a):
         return _require(a, dtype, requirements, **keywords)
-    wanted = {requirements} if isinstance(requirements, str) else {*map(str, requirements or ())}
-    if not wanted.isdisjoint(("F", "F_CONTIGUOUS", "FORTRAN")):
+    flags = {requirements} if isinstance(requirements, str) else {*map(str, requirements or ())}
+    if not flags.isdisjoint(("F", "F_CONTIGUOUS", "FORTRAN")):
         return asfortranarray(a, dtype)
     return array(a, dtype)
 

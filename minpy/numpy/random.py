@@ -44,13 +44,13 @@ def finished(value: Any, dtype: Any, context: Context | None) -> Any:
     return place(ndarray, data, resolve_context(context))
 
 
-def on_device(made: Any, dtype: Any, context: Context | None) -> Any:
+def on_device(samples: Any, dtype: Any, context: Context | None) -> Any:
     """Return what was drawn with recorded parameters in a dtype, on a device."""
     from minpy.context import resolve_context
 
-    if made.dtype != (dtype or made.dtype) or made.dtype == numpy.float64:
-        made = made.astype(default_float() if dtype is None else dtype)
-    return made if context is None else made.as_in_context(resolve_context(context))
+    if samples.dtype != (dtype or samples.dtype) or samples.dtype == numpy.float64:
+        samples = samples.astype(default_float() if dtype is None else dtype)
+    return samples if context is None else samples.as_in_context(resolve_context(context))
 
 
 def _function(name: str) -> Callable[..., Any]:

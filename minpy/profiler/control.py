@@ -53,10 +53,10 @@ class _Profiler:
 
     def follow(self) -> None:
         """Let events be taken, or not, as the state says."""
-        wanted = self.state == "run" and not self.paused
-        if wanted == LOG.running:
+        is_running = self.state == "run" and not self.paused
+        if is_running == LOG.running:
             return
-        if wanted:
+        if is_running:
             config = self.config
             instrumentation.install(
                 eager=config["profile_imperative"] or config["profile_all"],

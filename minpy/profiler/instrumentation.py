@@ -174,11 +174,11 @@ def _timed_sign(operator: Any) -> Callable[[Any], Any]:
 
 
 def _timed_rules(function: Any) -> Any:
-    def walk_direct(node: Any, operator: Any, *rest: Any) -> None:
+    def walk_direct(node: Any, operator: Any, *arguments: Any) -> None:
         if type(node.dtype) is tuple:  # goes on to `_vjp`
-            return function(node, operator, *rest)
+            return function(node, operator, *arguments)
         start = perf_counter_ns()
-        function(node, operator, *rest)
+        function(node, operator, *arguments)
         if LOG.running:
             LOG.add("operator", f"_backward_{operator.__name__}", start, perf_counter_ns())
         return None
@@ -187,9 +187,9 @@ def _timed_rules(function: Any) -> Any:
 
 
 def _timed_vjp(function: Any) -> Any:
-    def vjp(node: Any, *rest: Any, **keywords: Any) -> Any:
+    def vjp(node: Any, *arguments: Any, **keywords: Any) -> Any:
         start = perf_counter_ns()
-        parts = function(node, *rest, **keywords)
+        parts = function(node, *arguments, **keywords)
         if LOG.running:
             LOG.add("operator", f"_backward_{node.operator.__name__}", start, perf_counter_ns())
         return parts
@@ -207,14 +207,14 @@ class _Steps:
         self._observer = observer
         self._start = perf_counter_ns()
 
-    def __call__(self, node: Node, arguments: Any, answer: Any) -> None:
+    def __call__(self, node: Node, arguments: Any, result: Any) -> None:
         end = perf_counter_ns()
-        if answer is not None and node.operator is not CONSTANT and LOG.running:
+        if result is not None and node.operator is not CONSTANT and LOG.running:
             of = node.operator.node if isinstance(node.operator, VjpNode) else node
             kind = of.kind if of is node else f"_backward_{of.kind}"
             LOG.add("operator", kind, self._start, end, {"node": of.name})
         if self._observer is not None:
-            self._observer(node, arguments, answer)
+            self._observer(node, arguments, result)
         self._start = perf_counter_ns()
 
 

@@ -158,9 +158,9 @@ class RecordSource:
             content: bytes = self._file.read(length)
             return content
 
-    def _damage(self, named: str, offset: int, what: str) -> FileFormatError:
+    def _damage(self, named: str, offset: int, problem: str) -> FileFormatError:
         return FileFormatError(
-            f"{self.path!r} is damaged or no RecordIO file: {named} at offset {offset}: {what}. Write it again, or "
+            f"{self.path!r} is damaged or no RecordIO file: {named} at offset {offset}: {problem}. Write it again, or "
             "read only what stands before."
         )
 

@@ -93,7 +93,7 @@ def numeric_grad(
             executor.aux_dict[state_name][:] = state
         return float(executor.forward(is_train=use_forward_train)[0].asnumpy().sum(dtype=numpy.float64))
 
-    numbers = {name: numpy.array(as_numpy(given), numpy.float64) for name, given in location.items()}
+    numbers = {name: numpy.array(as_numpy(argument), numpy.float64) for name, argument in location.items()}
     for name, number in numbers.items():
         executor.arg_dict[name][:] = number
     results = {}
@@ -251,11 +251,11 @@ def check_consistency(
             f"check_consistency: {len(symbols)} symbols, {len(ctx_list)} ways; expected one for each, and two or more."
         )
     names, outputs = symbols[0].list_arguments(), symbols[0].list_outputs()
-    for other in symbols[1:]:
-        if (other.list_arguments(), other.list_outputs()) != (names, outputs):
+    for another in symbols[1:]:
+        if (another.list_arguments(), another.list_outputs()) != (names, outputs):
             raise ArgumentError(
                 f"check_consistency: the symbols have other arguments or outputs: {names}, {outputs}; "
-                f"{other.list_arguments()}, {other.list_outputs()}."
+                f"{another.list_arguments()}, {another.list_outputs()}."
             )
     executors = [symbol.simple_bind(grad_req=grad_req, **way) for symbol, way in zip(symbols, ctx_list, strict=True)]
     values = {name: as_numpy(value) for name, value in (arg_params or {}).items()}

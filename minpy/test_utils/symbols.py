@@ -344,10 +344,10 @@ class _Weighted:
         computed = self.outputs()
         try:
             self._bind(sym, ctx, arguments, states, numpy.float64)
-            taken = all(map(_alike, self.outputs(), computed))
+            is_recorded = all(map(_alike, self.outputs(), computed))
         except Exception:  # whatever an operator says to a dtype that it does not take
-            taken = False
-        if not taken:
+            is_recorded = False
+        if not is_recorded:
             self._bind(sym, ctx, arguments, states, None)
 
     def _bind(
@@ -414,32 +414,32 @@ def _dtype(value: Any, dtype: Any) -> Any:
 
 
 def _by_name(
-    values: Any, names: Sequence[str], what: str, kind: str, method: str, optional: bool = False
+    values: Any, names: Sequence[str], subject: str, kind: str, method: str, optional: bool = False
 ) -> dict[str, Any]:
     """Return values by the names of what they are for, in its order; `optional`: those that are given."""
     if isinstance(values, Mapping):
         unknown = [name for name in values if name not in names]
         missing = [name for name in names if name not in values]
         if unknown or (missing and not optional):
-            problem = f"{what} has {unknown[0]!r}" if unknown else f"{what} lacks {', '.join(map(repr, missing))}"
+            problem = f"{subject} has {unknown[0]!r}" if unknown else f"{subject} lacks {', '.join(map(repr, missing))}"
             raise ArgumentError(
                 f"{method}: {problem}; the symbol's {kind}s are {', '.join(names) or 'none'}."
                 + (nearest(unknown[0], names) if unknown else "")
             )
         return {name: values[name] for name in names if name in values}
     if not isinstance(values, (list, tuple)):
-        raise ArgumentError(f"{method}: {what} is {describe(values)}; expected a list or a dict of arrays.")
+        raise ArgumentError(f"{method}: {subject} is {describe(values)}; expected a list or a dict of arrays.")
     if len(values) != len(names):
         raise ArgumentError(
-            f"{method}: {what} has {len(values)} values; the symbol has {len(names)} {kind}s: {', '.join(names)}."
+            f"{method}: {subject} has {len(values)} values; the symbol has {len(names)} {kind}s: {', '.join(names)}."
         )
     return dict(zip(names, values, strict=True))
 
 
-def _requests(grad_req: Any, names: Sequence[str], what: str, method: str) -> dict[str, str]:
+def _requests(grad_req: Any, names: Sequence[str], subject: str, method: str) -> dict[str, str]:
     if isinstance(grad_req, str):
         return dict.fromkeys(names, grad_req)
-    return {**dict.fromkeys(names, "null"), **_by_name(grad_req, names, what, "argument", method, optional=True)}
+    return {**dict.fromkeys(names, "null"), **_by_name(grad_req, names, subject, "argument", method, optional=True)}
 
 
 def _random_gradients(
@@ -459,8 +459,8 @@ def _request_note(request: str) -> str:
     return "\n  grad_req is 'add': what was there before is subtracted." if request == "add" else ""
 
 
-def _raise_problems(what: str, verdict: str, problems: Sequence[tuple[str, str]]) -> None:
-    wrong = [f"{what} {name!r} {verdict}: {problem}" for name, problem in problems if problem]
+def _raise_problems(subject: str, verdict: str, problems: Sequence[tuple[str, str]]) -> None:
+    wrong = [f"{subject} {name!r} {verdict}: {problem}" for name, problem in problems if problem]
     if wrong:
         right = [name for name, problem in problems if not problem]
         raise CheckError("\n".join([*wrong, *([f"Right: {', '.join(right)}."] if right else [])]))

@@ -219,15 +219,15 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int, waiting: Callable[[], None]) -> bool:
-        told = False
+        has_warned = False
         while True:
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
                 return True
             except OSError:
-                if not told:
+                if not has_warned:
                     waiting()
-                    told = True
+                    has_warned = True
                 time.sleep(0.1)
 
 else:

@@ -191,7 +191,7 @@ def find_compiler(flags: Sequence[str] = ()) -> Compiler:
     defined = run([*command, "-std=c++17", *flags, "-dM", "-E", "-x", "c++", os.devnull])
     lines = defined.output.splitlines() if defined.status == 0 else []
     words = [line.split(" ", 2) for line in lines if line.startswith("#define ")]
-    macros = {name: rest[0] if rest else "" for _, name, *rest in words}
+    macros = {name: value[0] if value else "" for _, name, *value in words}
     return Compiler(tuple(command), version, target, macros)
 
 

@@ -121,11 +121,11 @@ def plain(output: str) -> str:
     return _COLORS.sub("", output)
 
 
-def build_error(compiler: Compiler, what: str, failed: Sequence[Ran]) -> BuildError:
+def build_error(compiler: Compiler, action: str, failed: Sequence[Ran]) -> BuildError:
     """Return the error for commands that failed: the first error, what to do, then all that was said."""
     output = "\n".join(text for text in (plain(ran.output).strip() for ran in failed) if text)
     first, file, line = first_error(output)
-    parts = [f"library.compile: {compiler.name} cannot {what}."]
+    parts = [f"library.compile: {compiler.name} cannot {action}."]
     if first:
         parts[0] = f"{parts[0][:-1]}:\n{first}"
     else:

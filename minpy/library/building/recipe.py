@@ -275,8 +275,8 @@ class Order:
             ended = run_all(step, folder)
             failed = [ran for ran in ended if ran.status != 0]
             if failed:
-                what = f"link {self._name}" if step[0] is link else f"compile {_names(self._files)}"
-                raise build_error(self._compiler, what, failed)
+                action = f"link {self._name}" if step[0] is link else f"compile {_names(self._files)}"
+                raise build_error(self._compiler, action, failed)
             outputs += [plain(ran.output).rstrip() for ran in ended]
         text = "\n".join(filter(None, outputs))
         say(text)
