@@ -91,7 +91,7 @@ def _hashable(shadow: Any, classes: Any) -> Any:
 def _issubclass_noted(shadow: Any, cls: type, classes: Any) -> bool:
     many = _require_plain(shadow, classes)
     result = issubclass(cls, classes)
-    if any(type(asked) is not type for asked in many):  # others can be registered as their subclasses
+    if any(type(candidate) is not type for candidate in many):  # others can be registered as their subclasses
         shadow.note(is_subclass, cls, _hashable(shadow, classes), result, f"issubclass({cls.__name__}, ...)")
     return result
 

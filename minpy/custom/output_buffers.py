@@ -103,16 +103,16 @@ class Buffer(NDArray):
 class Undeclared(NDArray):
     """An array that `declare_backward_dependency` left out; reading it is an error."""
 
-    __slots__ = ("_what",)
+    __slots__ = ("_noun",)
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
         self._node = None
 
     @property
     def _data(self) -> numpy.ndarray:  # type: ignore[override]
         raise ArgumentError(
-            f"backward reads {self._what}, which declare_backward_dependency did not declare. Add it to the list "
+            f"backward reads {self._noun}, which declare_backward_dependency did not declare. Add it to the list "
             "that the method returns, or leave the method out: then everything is kept."
         )
 

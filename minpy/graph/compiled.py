@@ -122,8 +122,8 @@ class Compiled:
         Raises ShapeError or DTypeError if the arrays do not fit the graph. Raises NoGradientError if a gradient is
         asked for through an operator that has none.
         """
-        asked = tuple(grad_req.items()) if grad_req else ()
-        key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
+        gradient_key = tuple(grad_req.items()) if grad_req else ()
+        key = (training, gradient_key, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
             if program is not None and program.steps.is_valid():
@@ -142,14 +142,14 @@ class Compiled:
             self.variables,
             *known,
             training,
-            repeatable or bool(asked),
+            repeatable or bool(gradient_key),
             inline and self._remade < _REMADE,
             self._stateful_operators,
         )
         if not grad_req:
             steps.stored = self.stored
         parameters = [position for position, node in enumerate(self.variables) if node in self.parameters]
-        return self._made(key, steps, grad_req, began, parameters)
+        return self._store(key, steps, grad_req, began, parameters)
 
     def explain(self) -> Explanations:
         """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
@@ -165,9 +165,9 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(grad_req.items()), False, program.steps.inline, kinds)
-        return self._made(key, program.steps, grad_req, perf_counter())
+        return self._store(key, program.steps, grad_req, perf_counter())
 
-    def _made(
+    def _store(
         self,
         key: Any,
         steps: Steps,
@@ -205,11 +205,11 @@ def infer_from_arrays(
     return Known(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
 
 
-def require_everything(order: Sequence[Node], known: Known) -> None:
+def require_everything(order: Sequence[Node], facts: Known) -> None:
     """Raise `UnknownShapeError` for a value whose shape does not follow from what is known."""
     for node in order:
         for index, _ in enumerate(node.output_names()):
-            shape = known.shapes.get(Value(node, index))
+            shape = facts.shapes.get(Value(node, index))
             if not is_known(shape):
                 raise UnknownShapeError(
                     f"bind: the shape of {node.described()} cannot be inferred from the arrays: {show_shape(shape)}."

@@ -40,7 +40,7 @@ def replayed_gradients(
     Raises NoGradientError or GradientError if an operator of the graph has no gradient that can be recorded.
     """
     steps = frame.program.steps
-    results = frame.answers()
+    results = frame.results()
     buffers: dict[Node, Any] = {}
     places: dict[Node, Any] = {}
     inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there

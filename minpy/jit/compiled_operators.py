@@ -199,9 +199,9 @@ class _Compiled:
 
     def reasons(self) -> dict[Any, str]:
         """Return, for each kind of arguments that there was, why which way is taken: for reports."""
-        return {key: self._told(kind) for key, kind in self._kinds.items()}
+        return {key: self._reason(kind) for key, kind in self._kinds.items()}
 
-    def _told(self, kind: _Kind) -> str:
+    def _reason(self, kind: _Kind) -> str:
         if kind.reason:
             return kind.reason
         if kind.candidate is not None and kind.candidate.is_decided:

@@ -160,8 +160,8 @@ class KVStoreBase:
         """How many processes train together."""
         raise self._not_written("the property num_workers")
 
-    def _not_written(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} has no {what}: write one, or use mx.kv.create('device').")
+    def _not_written(self, member: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {member}: write one, or use mx.kv.create('device').")
 
     @staticmethod
     def register(klass: _C) -> _C:

@@ -324,13 +324,13 @@ class Module(BaseModule):
         if self._arg_params is None:
             self._arg_params, self._aux_params = params
             return
-        for kept, arrays in zip((self._arg_params, self._aux_params), params, strict=True):
+        for own, arrays in zip((self._arg_params, self._aux_params), params, strict=True):
             for name, array in arrays.items():
-                before = kept.get(name)
+                before = own.get(name)
                 if before is not None and before.shape == array.shape and before.dtype == array.dtype:
                     array.copyto(before)
                 else:
-                    kept[name] = array
+                    own[name] = array
 
     def _on_first_context(self) -> dict[str, dict[str, Any]]:
         """Return the arrays of parameters and states on the first context, by name."""

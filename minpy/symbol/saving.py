@@ -278,9 +278,9 @@ def _operator_described(node: Node) -> tuple[str, Mapping[str, str], int]:
 
 def _not_in_mxnet(node: Node, op: str) -> str:
     """Return why a node cannot stand in a file for MXNet, and what to do about that."""
-    what = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
+    reason = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
     return (
-        f"node {node.name!r} ({op}) {what}. Write it with operators of MXNet's, as a CustomOp, or write a file for "
+        f"node {node.name!r} ({op}) {reason}. Write it with operators of MXNet's, as a CustomOp, or write a file for "
         "minpy only: for_mxnet=False."
     )
 
@@ -288,17 +288,19 @@ def _not_in_mxnet(node: Node, op: str) -> str:
 def _reason(node: Node) -> str:
     """Return why a node has no name in a file, and what to do about that."""
     operator = node.operator
-    what = f"node {node.name!r} ({node.kind})"
+    subject = f"node {node.name!r} ({node.kind})"
     if not isinstance(operator, Operator):
-        return f"{what} is a staged gradient, which MXNet's form cannot hold. Save the symbol that it is a gradient of."
+        return (
+            f"{subject} is a staged gradient, which MXNet's form cannot hold. Save the symbol that it is a gradient of."
+        )
     if operator.builtin:
-        return f"{what} is an operator that has no name in MXNet. Use operators of mx.sym, or a @customop."
+        return f"{subject} is an operator that has no name in MXNet. Use operators of mx.sym, or a @customop."
     if user_name(operator) in USER_OPERATORS:
         return (
-            f"{what} calls an operator that is no longer the one named {user_name(operator)!r}: another was defined "
+            f"{subject} calls an operator that is no longer the one named {user_name(operator)!r}: another was defined "
             "under this name since, and would be loaded. Give each its own name, or compose the symbol anew."
         )
-    return f"{what} calls an operator that no name leads to. Define it with @customop."
+    return f"{subject} calls an operator that no name leads to. Define it with @customop."
 
 
 def mxnet_name(operator: Operator, kind: str) -> str:

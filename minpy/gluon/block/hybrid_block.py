@@ -256,8 +256,8 @@ class HybridBlock(Block):
             self._clear_cached_op()
             self._optimizations = Optimizations()
         if active and backend is not None:
-            taken = taken_options(backend, self._backend_opts) if inherits else self._backend_opts
-            self._optimizations.steps.append(Step(backend, taken))
+            backend_options = taken_options(backend, self._backend_opts) if inherits else self._backend_opts
+            self._optimizations.steps.append(Step(backend, backend_options))
             for graph in self._graphs.values():
                 graph.is_settled = False
         if active and (self._forward_hooks or self._forward_pre_hooks):

@@ -113,7 +113,7 @@ class _Loop(ControlFlow):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,

@@ -161,7 +161,7 @@ def _trace(
 def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
     recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _LIMIT)
     proxies = [_stands_for(recorder, operand) for operand in operands]
-    first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.answers)
+    first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.results_read)
     node = vjp_node.node
     arguments: list[Any] = []
     for value, like in zip(node.inputs, vjp_node.placeholders, strict=True):
@@ -207,11 +207,11 @@ def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], answ
     if not vjp_node.several:
         answer = answers[0] if answers else _proxy_of(recorder, _with_dtype(vjp_node.like))
         return answer, upstream[0]
-    if vjp_node.answers == (ANSWER,):
+    if vjp_node.results_read == (ANSWER,):
         outputs = list(answers[0])
     else:
         outputs = [_proxy_of(recorder, Shaped(shape, dtype)) for shape, dtype in vjp_node.output_shapes]
-        for index, proxy in zip(vjp_node.answers, answers, strict=True):
+        for index, proxy in zip(vjp_node.results_read, answers, strict=True):
             while len(outputs) <= index:
                 outputs.append(None)
             outputs[index] = proxy
