@@ -1,7 +1,7 @@
 """`PropOperator`: a prop, and the operator object that it makes, as an `Operator`.
 
-MXNet's interface makes both anew for each call, as both may carry state. So does this: one call is one operator, and
-what knows operators knows it.
+As in MXNet both are made anew for each call, as both may carry state: one call is one operator, which works wherever
+operators do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LENT_SIZE", "PropOperator"]
 
-# Where no array of a call has as many elements, copying them costs less than finding out whether they may be lent.
+# Arrays with fewer elements are copied: that costs less than finding out whether they may be lent.
 LENT_SIZE = 2048
 _ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}

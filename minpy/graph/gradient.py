@@ -31,7 +31,7 @@ __all__ = ["VjpNode", "differentiate"]
 
 
 def _shaped(value: Value, shapes: Mapping[Value, Any], dtypes: Any) -> Shaped:
-    """Return the shape and dtype of an input; of constants that steps are made with nobody has noted them."""
+    """Return the shape and dtype of an input; those of constants are not in the tables."""
     if value not in shapes and value.node.operator is CONSTANT:
         constant_value = numpy.asarray(value.node.attributes["value"])
         return Shaped(constant_value.shape, constant_value.dtype)
@@ -235,10 +235,10 @@ def _step_gradients(recorder: Recorder, call: RuleCall, requires_grad: Sequence[
 
     Raises CaptureRefused.
     """
-    parts = run_captured(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
+    parts = run_captured(recorder, step_gradients, call.operator, call.result, call.arguments, call.gradient)
     if parts is None:
         raise recorder.refuse(f"there is no rule for such a call of {call.operator.__name__}")
-    first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
+    first = call.result[0] if isinstance(call.result, tuple) else call.result
     return {index: conformed_gradient(recorder, parts[index], first, call.arguments[index]) for index in requires_grad}
 
 

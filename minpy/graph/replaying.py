@@ -1,8 +1,7 @@
 """Gradients of a call of a graph that can be differentiated again: its steps are put on the tape, one by one.
 
-A program gives gradients only. For those of gradients the call is made over: every step becomes a node of the tape,
-with the result that it gave (random numbers are not drawn again, states do not move), and the tape walks back through
-them.
+A program gives first gradients only. For further ones the call is replayed: every step becomes a node of the tape with
+the result that it gave (random numbers are not drawn again, states do not move), and the tape walks back through them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tells whether a graph is one: run after every pass in tests, and on graphs that come from files."""
+"""Checks that a graph is well formed: after every pass in tests, and for graphs from files."""
 
 from __future__ import annotations
 

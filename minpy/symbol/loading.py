@@ -29,7 +29,7 @@ from minpy.symbol.not_here import Missing, advice_of, is_known, shortened, table
 from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
-from minpy.symbol.upgrading import CURRENT, missing_inputs, numpy_shape_text, taken_for_inputs, upgraded
+from minpy.symbol.upgrading import CURRENT, missing_inputs, numpy_shape_text, pop_input_attributes, upgraded
 
 __all__ = ["Reader"]
 
@@ -344,7 +344,7 @@ class Reader:
                 annotations, texts = {**texts, **annotations}, {}  # MXNet keeps whatever such operators have
             if not operator.builtin:
                 inputs = self._with_numbers(row, operator, texts, inputs)
-            for_inputs = taken_for_inputs(signature.inputs, texts, self.version)
+            for_inputs = pop_input_attributes(signature.inputs, texts, self.version)
             attributes = self._attributes(row, operator, texts)
         names_of_inputs = operator.input_names(attributes, self._number_of_inputs(row, operator, texts, len(inputs)))
         inputs += missing_inputs(row.name, names_of_inputs, len(inputs), annotations, self.version)

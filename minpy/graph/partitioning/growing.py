@@ -80,18 +80,18 @@ def grown(graph: Graph, selector: Selector, where: str) -> list[list[GraphNode]]
             excluded.add(largest)
             selector.reset()
         candidates = sorted(members, key=_index)
-        chosen = _filtered(selector, candidates, where)
-        if not chosen:
+        nodes = _filtered(selector, candidates, where)
+        if not nodes:
             continue
-        through = line.entered(dict.fromkeys(chosen))
+        through = line.entered(dict.fromkeys(nodes))
         if through:
             raise ArgumentError(
-                f"{where}: filter kept {', '.join(node.name for node in chosen)} of a group of {len(candidates)} nodes, "
+                f"{where}: filter kept {', '.join(node.name for node in nodes)} of a group of {len(candidates)} nodes, "
                 f"and {through[0].name} reads what depends on them through nodes that are not kept. Keep those in "
                 "between, or leave it out."
             )
-        line.join(chosen)
-        groups.append(chosen)
+        line.join(nodes)
+        groups.append(nodes)
     return groups
 
 
