@@ -204,9 +204,9 @@ class Specialization:
     def gradients(
         self, arrays: Sequence[numpy.ndarray], argnums: Sequence[int]
     ) -> Callable[[Sequence[numpy.ndarray]], Any] | None:
-        """Return a function that gives (the result, the gradients of its sum) for NumPy arrays; None without native code.
+        """Return a function of NumPy arrays that gives (result, gradients of its sum); None without native code.
 
-        `arrays`: such ones: of the arguments, then those that were read, then numbers. `argnums`: the positions of the
+        `arrays`: examples: of the arguments, then those that were read, then numbers. `argnums`: the positions of the
         arguments that need gradients. The function returns `NotImplemented` where it must not run.
         """
         places = [self.sources.index(argnum) for argnum in argnums if argnum in self.sources]

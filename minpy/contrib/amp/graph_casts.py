@@ -68,14 +68,14 @@ class _Reduction:
     def __init__(self, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> None:
         self._policy, self._excluded, self._in_low = policy, excluded, in_low
         self._nodes: dict[Node, Node] = {}
-        self._known: dict[Value, str | None] = {}
+        self._dtype_of: dict[Value, str | None] = {}
         self._casts: dict[tuple[Value, str], Value] = {}
 
     def run(self, symbol: Symbol) -> Symbol:
         for node in symbol.order:
             if node.operator is None:
                 self._nodes[node] = Node(None, (), {}, node.name, node.kind, node.annotations)
-                self._known[Value(node)] = LOW if node in self._in_low else None
+                self._dtype_of[Value(node)] = LOW if node in self._in_low else None
             else:
                 self._add(node)
         return Symbol([self._in(WIDE, value) for value in symbol.values])
@@ -83,7 +83,7 @@ class _Reduction:
     def _add(self, node: Node) -> None:
         place = WIDE if node.name in self._excluded else _place(node, self._policy)
         states = {*node.auxiliary_inputs()}
-        input_dtypes = [self._known.get(value) for value in node.inputs]
+        input_dtypes = [self._dtype_of.get(value) for value in node.inputs]
         outputs: Mapping[int, str | None] | str | None = place
         if place == LOW:
             inputs = [self._new(value) if value in states else self._in(LOW, value) for value in node.inputs]
@@ -101,7 +101,7 @@ class _Reduction:
             inputs, outputs = [*map(self._new, node.inputs)], self._inferred(node, wide)
         self._nodes[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
         for index in range(len(node.output_names())):
-            self._known[Value(node, index)] = outputs.get(index) if isinstance(outputs, Mapping) else outputs
+            self._dtype_of[Value(node, index)] = outputs.get(index) if isinstance(outputs, Mapping) else outputs
 
     def _in_widest(self, node: Node, input_dtypes: list[str | None]) -> tuple[list[Value], str | None]:
         """Return the inputs in one dtype, and which that is."""
@@ -137,7 +137,7 @@ class _Reduction:
 
     def _in(self, place: str, value: Value) -> Value:
         """Return a value in float16 or float32, cast if it is not known to be."""
-        if self._known.get(value) == place:
+        if self._dtype_of.get(value) == place:
             return self._new(value)
         if (value, place) not in self._casts:
             name = f"{_name(value)}_amp_cast_{place}"

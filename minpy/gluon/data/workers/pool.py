@@ -160,7 +160,7 @@ class ProcessPool:
         self._count = count
         self._dataset = dataset
         self._batchify = batchify
-        self._known = {id(dataset): "dataset", id(batchify): "batchify_fn"}
+        self._known_objects = {id(dataset): "dataset", id(batchify): "batchify_fn"}
         self._condition = threading.Condition(threading.RLock())
         self._taking_in = False
         self._numbers = 0
@@ -267,7 +267,7 @@ class ProcessPool:
         """
         file = io.BytesIO()
         try:
-            out_of_band.TaskPickler(file, self._known).dump((function, tuple(args), kwds or {}))
+            out_of_band.TaskPickler(file, self._known_objects).dump((function, tuple(args), kwds or {}))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise PicklingError(
                 f"DataLoader: {label or 'a task'} cannot be sent to a worker: {error}. Indices and functions that are "
