@@ -40,7 +40,7 @@ from minpy.symbol.upgrading import CURRENT
 
 __all__ = ["described", "fromjson", "graphs_inside", "load", "load_json", "save"]
 
-_MOST_IN_A_LINE = 10
+_MAX_PER_LINE = 10
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -113,9 +113,9 @@ def tojson(self: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) 
 
 
 def _graph(
-    symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str], counts: bool = True
+    symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, extra_fields: list[str], counts: bool = True
 ) -> str:
-    """Return a graph; its lines begin after `margin` spaces, and `further` fields follow. It may count versions."""
+    """Return a graph; its lines begin after `margin` spaces, and `extra_fields` follow. It may count versions."""
     order = [node for node in _without_numbers(symbol) if not _is_left_out(node, remove_amp_cast)]
     numbers = {node: number for number, node in enumerate(order)}
     writes: dict[Node, int] = {}
@@ -168,7 +168,7 @@ def _graph(
         f'"arg_nodes": {_listed(variables, "[]", margin + 4)}',
         f'"node_row_ptr": {_listed([*map(str, rows)], "[]", margin + 4)}',
         f'"heads": {_listed(heads, "[]", margin + 4)}',
-        *further,
+        *extra_fields,
     ]
     return _listed(fields, "{}", margin + 2, 0)
 
@@ -213,9 +213,9 @@ def graphs_inside(node: Node) -> Sequence[Symbol]:
     return node.operator.graphs if isinstance(node.operator, ConfiguredOperator) else ()
 
 
-def _listed(items: list[str], brackets: str, indent: int, most: int = _MOST_IN_A_LINE) -> str:
-    """Return items in brackets as MXNet spaces them: if there are more than `most`, each in a line of its own."""
-    if len(items) <= most:
+def _listed(items: list[str], brackets: str, indent: int, max_per_line: int = _MAX_PER_LINE) -> str:
+    """Return items in brackets as MXNet spaces them: more than `max_per_line` each in its own line."""
+    if len(items) <= max_per_line:
         return f"{brackets[0]}{', '.join(items)}{brackets[1]}"
     margin = "\n" + " " * indent
     return f"{brackets[0]}{margin}{f', {margin}'.join(items)}{margin[:-2]}{brackets[1]}"

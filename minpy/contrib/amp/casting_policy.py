@@ -17,8 +17,8 @@ LOW, WIDE, WIDEST = "float16", "float32", "widest"
 
 Conditions = Sequence[tuple[str, str, Sequence[str]]]
 
-# What is no operator of its own in the registry, and may be listed all the same.
-_OTHERS = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
+# Names that may be listed although the registry has no such operators.
+_UNREGISTERED = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
 
 
 def dtype_name(dtype: Any) -> str:
@@ -72,7 +72,7 @@ def _checked_conditions(caller: str, argument: str, conditions: Any) -> list[tup
 
 def _require_operator(caller: str, argument: str, name: str) -> None:
     listed = [*lists.FP16_FUNCS, *lists.FP32_FUNCS, *lists.FP16_FP32_FUNCS, *lists.WIDEST_TYPE_CASTS]
-    if name in _OTHERS or name in listed:
+    if name in _UNREGISTERED or name in listed:
         return
     try:
         find_operator(name)

@@ -21,7 +21,7 @@ from minpy.symbol import Symbol
 __all__ = ["names_of", "parameters_in_low", "reduced"]
 
 _DTYPES = {LOW: numpy.dtype("float16"), WIDE: numpy.dtype("float32")}
-_KNOWN = {dtype: place for place, dtype in _DTYPES.items()}
+_PLACES = {dtype: place for place, dtype in _DTYPES.items()}
 
 
 def names_of(node: Node) -> list[str]:
@@ -130,7 +130,7 @@ class _Reduction:
             dtypes = rule(inputs, outputs, **attributes)[1]
         except MXNetError:  # of two dtypes: it is known when they are all known
             return {}
-        return {index: None if dtype is None else _KNOWN.get(dtype) for index, dtype in enumerate(dtypes)}
+        return {index: None if dtype is None else _PLACES.get(dtype) for index, dtype in enumerate(dtypes)}
 
     def _new(self, value: Value) -> Value:
         return Value(self._nodes[value.node], value.index)
