@@ -29,15 +29,15 @@ class Buffer(NDArray):
     `kind`, `name`: what messages call it: 'output', or 'the gradient of', and of what.
     """
 
-    __slots__ = ("allocated", "final_dtype", "final_shape", "given", "is_assigned", "kind", "name")
+    __slots__ = ("allocated", "final_dtype", "final_shape", "is_adopted", "is_assigned", "kind", "name")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, kind: str, name: str) -> None:
         self.final_shape = shape
         self.final_dtype = dtype
         self.kind = kind
         self.name = name
-        # Whether it has memory: somebody may hold a view of it. Whether that was given, and may be somebody else's too.
-        self.allocated = self.given = False
+        # Whether it has memory, of which somebody may hold a view; whether that was adopted, and may have other owners.
+        self.allocated = self.is_adopted = False
         # Whether all of it was written by `assign`.
         self.is_assigned = False
         self._node = None
@@ -78,7 +78,7 @@ class Buffer(NDArray):
             and data.flags.c_contiguous
         ):
             _slot.__set__(self, data)
-            self.allocated = self.given = self.is_assigned = True
+            self.allocated = self.is_adopted = self.is_assigned = True
             return True
         return False
 

@@ -23,7 +23,7 @@ __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
 _MOST_PROGRAMS = 32
 # After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
-_REMADE = 8
+_MAX_RECOMPILES = 8
 
 
 class Known(NamedTuple):
@@ -72,7 +72,7 @@ class Compiled:
         self.stored = {output: self.variables.index(node) for output, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
         self.allowance = Allowance()  # what its programs may cost
-        self._remade = 0
+        self._recompiles = 0
 
     def keep_states(self) -> None:
         """Let operators whose calls have a state keep it for further calls, from now on; calls in flight share none."""
@@ -108,14 +108,14 @@ class Compiled:
         grad_req: Mapping[Node, str] | None = None,
         *,
         repeatable: bool = False,
-        known: Known | None = None,
+        facts: Known | None = None,
         inline: bool = True,
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
         `arrays`: for every variable; only shapes and dtypes are looked at. `grad_req`: which gradients are wanted,
         'write' or 'add'; without them the program has no backward part. `repeatable`: whether a backward part may be
-        added later: see `with_gradients`. `known`: what has been inferred from these arrays, if it has been. `inline`:
+        added later: see `with_gradients`. `facts`: what has been inferred from these arrays, if it has been. `inline`:
         whether users' operators become what they compute, where that can be told. A program whose functions refer to
         something that has changed is made anew; after some of these, users' operators are only called.
 
@@ -131,19 +131,19 @@ class Compiled:
                 return program
             if program is not None:
                 del self._programs[key]
-                self._remade += 1
+                self._recompiles += 1
         began = perf_counter()
-        known = known or self.facts
-        if known is None:
-            known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
-            require_everything(self.order, known)
+        facts = facts or self.facts
+        if facts is None:
+            facts = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
+            require_everything(self.order, facts)
         steps = lowered(
             self.outputs,
             self.variables,
-            *known,
+            *facts,
             training,
             repeatable or bool(gradient_key),
-            inline and self._remade < _REMADE,
+            inline and self._recompiles < _MAX_RECOMPILES,
             self._stateful_operators,
         )
         if not grad_req:

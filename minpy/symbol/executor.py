@@ -424,7 +424,7 @@ class Executor:
                 is_train,
                 self._grad_req if is_train else None,
                 repeatable=bool(self._grad_req),
-                known=self._inferred,
+                facts=self._inferred,
                 inline=self._monitor is None,
             )
         return program
