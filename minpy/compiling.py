@@ -131,12 +131,12 @@ class CompiledFunction:
         jit = self._jit
         is_new = jit is _UNUSED
         budget = budget_of(self._function) if is_new else jit.budget
-        if budget.resting > 0 and not selection.keeps_bits:
+        if budget.lookups_to_skip > 0 and not selection.keeps_bits:
             if is_new:
                 self._has_run = True
             else:
                 jit.history.calls += 1
-            budget.resting -= 1
+            budget.lookups_to_skip -= 1
             began = perf_counter()
             result = self._eager(arguments, keywords)
             budget.eager_seconds += perf_counter() - began

@@ -1,8 +1,8 @@
-"""HIPS autograd is imported by whoever needs it, and knows our arrays and operators as soon as it is there.
+"""Registers minpy's arrays and operators with HIPS autograd as soon as somebody imports it.
 
-It is told where to ask; what answers (`minpy.bridge.hips`) is imported when it is asked the first time. Not earlier:
-who imports autograd holds its lock, for which another thread may wait that is importing the bridge. And minpy imports
-autograd through the bridge alone: threads that import parts of it at once may meet parts that are not finished.
+`minpy.bridge.hips`, which handles them, is imported when autograd first needs it. Not earlier: whoever imports autograd
+holds its lock, for which a thread that is importing the bridge may wait. And minpy imports autograd through the bridge
+alone: threads that import parts of it at once may find parts that are not finished.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["await_autograd", "register_array"]
 
 
 def await_autograd() -> None:
-    """Let autograd know our arrays as soon as it is imported; at once if it is there already."""
+    """Register our arrays with autograd as soon as it is imported; at once if it is already."""
     if "autograd" in sys.modules:
         import_module("autograd")  # to its end, should another thread be importing it
-        _meet()
+        _register_arrays()
     else:
         sys.meta_path.insert(0, _Finder())
 
@@ -41,8 +41,8 @@ def register_array(cls: type) -> None:
         core.VSpace.register(cls, lambda array: core.vspace(array._data))
 
 
-def _meet() -> None:
-    """Tell autograd, which is imported, of our arrays, and our operators of its boxes."""
+def _register_arrays() -> None:
+    """Register our arrays with autograd, which is imported, and its boxes with our operators."""
     box = sys.modules["autograd.tracer"].Box
     boxes.types = box.types
     _register_subclasses(Array)
@@ -63,7 +63,7 @@ def _bridge() -> Any:
 
 
 class _Finder:
-    """Finds autograd as it would be found, with a loader after which it knows our arrays."""
+    """Finds autograd as usual, but with a loader that registers our arrays afterwards."""
 
     def __init__(self) -> None:
         self.is_asked = False
@@ -77,12 +77,12 @@ class _Finder:
         finally:
             self.is_asked = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Followed(spec.loader)  # type: ignore[assignment]
+            spec.loader = _RegisteringLoader(spec.loader)  # type: ignore[assignment]
         return spec
 
 
-class _Followed:
-    """Autograd's own loader, after which it knows our arrays."""
+class _RegisteringLoader:
+    """Autograd's own loader, which then registers our arrays."""
 
     def __init__(self, own: Any) -> None:
         self.own = own
@@ -100,4 +100,4 @@ class _Followed:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self.own
         self.own.exec_module(module)
-        _meet()
+        _register_arrays()

@@ -331,7 +331,7 @@ class AutogradCall(BaseOperator):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,

@@ -184,8 +184,8 @@ def _quantile(
     )  # q's axes stand first
     if not keepdims:
         return quantiles
-    kept = [1 if dimension in axes else length for dimension, length in enumerate(anp.shape(a))]
-    return anp.reshape(quantiles, (*shares.shape, *kept))
+    reduced_shape = [1 if dimension in axes else length for dimension, length in enumerate(anp.shape(a))]
+    return anp.reshape(quantiles, (*shares.shape, *reduced_shape))
 
 
 @composes("percentile")

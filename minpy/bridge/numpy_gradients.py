@@ -36,9 +36,9 @@ def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | Non
 @composes("median")
 def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if isinstance(axis, tuple):
-        rows, kept = _rows(a, axis)
+        rows, reduced_shape = _rows(a, axis)
         result = _median(rows, -1)
-        return anp.reshape(result, kept) if keepdims else result
+        return anp.reshape(result, reduced_shape) if keepdims else result
     length = anp.size(a) if axis is None else anp.shape(a)[axis]
     middle = COMPOSITIONS[numpy.take](_sort(a, axis), [(length - 1) // 2, length // 2], axis)
     result = anp.mean(middle, axis=axis)
@@ -53,8 +53,8 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def _rows(a: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     """Return an array with several axes drawn together into its last one, and its shape with length 1 for each."""
     axes = tuple(axis % anp.ndim(a) for axis in axes)
-    kept = tuple(1 if axis in axes else length for axis, length in enumerate(anp.shape(a)))
-    return rows_of(a, axes)[0], kept
+    reduced_shape = tuple(1 if axis in axes else length for axis, length in enumerate(anp.shape(a)))
+    return rows_of(a, axes)[0], reduced_shape
 
 
 @composes("ptp")

@@ -12,7 +12,7 @@ __all__ = ["POLYNOMIALS"]
 
 
 def _of_one_length(a1: Any, a2: Any) -> tuple[Any, Any]:
-    """Return the coefficients of two polynomials with zeros in front of the fewer ones."""
+    """Return the coefficients of two polynomials padded in front with zeros to one length."""
     parts = [anp.ravel(part) for part in (a1, a2)]
     count = max(map(anp.size, parts))
     first, second = (

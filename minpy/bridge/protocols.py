@@ -186,10 +186,10 @@ def _complex_absolute(ufunc: numpy.ufunc, inputs: Any) -> bool:
 
 def _without_defaults(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a recorded call without those that say nothing; some others have no gradient."""
-    kept = {}
+    options = {}
     for key, value in keywords.items():
         if key not in _DEFAULTS or (key == "order" and value in (None, "K", "C")):
-            kept[key] = value
+            options[key] = value
         elif not any(value is default or value == default for default in _DEFAULTS[key] if not hasattr(value, "shape")):
             raise NoGradientError(
                 f"{name} has no gradient with {key}=, and was called on a recorded array. "
@@ -199,7 +199,7 @@ def _without_defaults(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
                     else "Leave it out, or call it on x.detach() if no gradient shall flow."
                 )
             )
-    return kept
+    return options
 
 
 def _change(name: str, function: Any, arguments: Any, keywords: Any) -> None:

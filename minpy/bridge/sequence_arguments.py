@@ -21,13 +21,13 @@ __all__ = ["as_array", "has_lists", "with_arrays"]
 _LISTS = frozenset((list, tuple))
 
 
-def as_array(what: str, values: Any) -> Any:
+def as_array(caller: str, values: Any) -> Any:
     """Return a nest of recorded or traced values and numbers as one array, of the dtype that its arrays have."""
     leaves = leaves_of(values)
     dtypes = {numpy.dtype(leaf.dtype) for leaf in leaves if hasattr(leaf, "dtype")}
     if complex in map(type, leaves):
         dtypes.add(numpy.dtype("complex64"))
-    return assembled(what, values, numpy.result_type(*dtypes))
+    return assembled(caller, values, numpy.result_type(*dtypes))
 
 
 def has_lists(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:

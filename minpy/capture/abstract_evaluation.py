@@ -1,4 +1,4 @@
-"""What the result of a step is (shape, dtype, array or scalar), found without computing it."""
+"""The shape and dtype of a step's result, and whether it is a scalar, found without computing it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fact(NamedTuple):
 
 
 def fact_of(sample: Any) -> Fact:
-    """Return the fact of a result that is there."""
+    """Return the fact of an array or a scalar."""
     array = numpy.asarray(sample)
     return Fact(array.shape, array.dtype, not isinstance(sample, numpy.ndarray))
 
@@ -84,11 +84,11 @@ def reduced(function: Callable[..., Any], fact: Any, axis: Any, keepdims: bool) 
     result = fact_of(function(tiny(fact)))
     count = len(fact.shape)
     axes = range(count) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    gone = {int(position) % max(count, 1) for position in axes}
+    reduced_axes = {int(position) % max(count, 1) for position in axes}
     if keepdims:
-        shape = tuple(1 if position in gone else length for position, length in enumerate(fact.shape))
+        shape = tuple(1 if position in reduced_axes else length for position, length in enumerate(fact.shape))
     else:
-        shape = tuple(length for position, length in enumerate(fact.shape) if position not in gone)
+        shape = tuple(length for position, length in enumerate(fact.shape) if position not in reduced_axes)
     if len(shape) != len(result.shape):
         raise ValueError("not a reduction")
     return Fact(shape, result.dtype, result.scalar)

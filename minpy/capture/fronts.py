@@ -1,4 +1,4 @@
-"""Our array classes, of which proxies may be: what is computed of arrays of `minpy.np` is one again."""
+"""Proxies of minpy's own array classes: a function of arrays of `minpy.np` gives one again."""
 
 from __future__ import annotations
 

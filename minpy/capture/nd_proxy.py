@@ -112,10 +112,10 @@ class NDArrayProxy:
             return member
         raise self.recorder.refuse(f"an NDArray's attribute {name!r} cannot be captured")
 
-    def _asked(self, *_: Any) -> NoReturn:
+    def _refuse_values(self, *_: Any) -> NoReturn:
         raise self.recorder.refuse("it asks for the values of an NDArray")
 
-    __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = __str__ = __format__ = _asked
+    __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = __str__ = __format__ = _refuse_values
 
     def __repr__(self) -> str:
         recorder = self.recorder
@@ -162,7 +162,7 @@ class NDArrayProxy:
 
     def detach(self) -> NDArrayProxy:
         """Return the same array, through which no gradient flows."""
-        return NDArrayProxy(self.inner.kept(unwrapped(OPERATORS["BlockGrad"](self))))
+        return NDArrayProxy(self.inner.read_only(unwrapped(OPERATORS["BlockGrad"](self))))
 
     def as_in_context(self, context: Any) -> NDArrayProxy:
         """Return the array itself, on the device where it is."""

@@ -137,11 +137,11 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     return results if isinstance(sample, tuple) else results[0]
 
 
-def require_order(recorder: Recorder, what: str, order: Any) -> None:
+def require_order(recorder: Recorder, function: str, order: Any) -> None:
     """Refuse an order of elements that depends on how an array lies in memory, which may be another at each call."""
     if order not in ("C", "F"):
         raise recorder.refuse(
-            f"{what} with order={order!r} depends on how the array lies in memory: take order='C' or order='F'"
+            f"{function} with order={order!r} depends on how the array lies in memory: take order='C' or order='F'"
         )
 
 

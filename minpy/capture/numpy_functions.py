@@ -101,14 +101,14 @@ def _plain(value: Any) -> Any:
 
 def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return (arguments by position, by keyword): those up to the last one captured, if none is missing."""
-    parameters = list(_signature(function).parameters.items())
+    signature = list(_signature(function).parameters.items())
     count = row.captured if isinstance(row.captured, int) else max(row.captured) + 1
-    variadic = [place for place, (name, what) in enumerate(parameters) if what.kind is what.VAR_POSITIONAL]
-    if variadic and parameters[variadic[0]][0] in named:
+    variadic = [place for place, (_, parameter) in enumerate(signature) if parameter.kind is parameter.VAR_POSITIONAL]
+    if variadic and signature[variadic[0]][0] in named:
         count = max(count, variadic[0] + 1)
     positional: list[Any] = []
     by_keyword = dict(named)
-    for name, parameter in parameters[:count]:
+    for name, parameter in signature[:count]:
         if name not in by_keyword:
             break
         value = by_keyword.pop(name)
@@ -180,9 +180,9 @@ def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     (array,) = _bound(function, arguments, keywords).values()
     if array.dtype.kind != "c" and not is_known(array):
-        what = f"numpy.linalg.{function.__name__}"
+        name = f"numpy.linalg.{function.__name__}"
         raise recorder.refuse(
-            f"whether {what} answers with complex numbers depends on values: it does for complex ones"
+            f"whether {name} answers with complex numbers depends on values: it does for complex ones"
         )
     return _step(recorder, row, function, arguments, keywords, "call")
 

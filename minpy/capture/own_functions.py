@@ -28,18 +28,18 @@ CONSTANT_CLASSES: set[type] = set()
 MEMBERS: list[Callable[[Any, str], Any]] = []
 # By class of values: what makes their proxies, as in `register`.
 CLASSES: dict[type, Callable[[Any, Any, str], Any]] = {}
-_known: dict[Any, Callable[[Any, Any, str], Any]] = {}
+_handlers: dict[Any, Callable[[Any, Any, str], Any]] = {}
 
 
 def register(values: Any, handler: Callable[[Any, Any, str], Any]) -> None:
     """Let `handler(shadow, value, name)` make the proxies of some values: functions of ours, mostly."""
-    _known.update(dict.fromkeys(values, handler))
+    _handlers.update(dict.fromkeys(values, handler))
 
 
 def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     """Return the proxy of a function of ours, which the user's code calls by a name; None if it is not known."""
     _complete(value)
-    handler = _known.get(value)
+    handler = _handlers.get(value)
     return None if handler is None else handler(shadow, value, name)
 
 

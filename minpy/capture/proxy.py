@@ -72,38 +72,40 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
 
     # -- what asks for values --------------------------------------------------------------------------------------
 
-    def _asked(self, what: str) -> Any:
+    def _elements_or_refuse(self, reason: str) -> Any:
         elements: Any = self.known
         if elements is None:
             elements = self.recorder.elements.get(id(self.storage))
             for step in self.chain if elements is not None else ():
                 elements = called_on(step, elements)
         if elements is None:
-            raise self.recorder.refuse(what)
+            raise self.recorder.refuse(reason)
         return elements
 
     def __bool__(self) -> bool:
-        return bool(self._asked(_CHOICE))
+        return bool(self._elements_or_refuse(_CHOICE))
 
     def _number(self, convert: Any) -> Any:
-        return convert(self._asked("it makes a Python number of an array"))
+        return convert(self._elements_or_refuse("it makes a Python number of an array"))
 
     __int__ = functools.partialmethod(_number, int)
     __float__ = functools.partialmethod(_number, float)
     __complex__ = functools.partialmethod(_number, complex)
 
     def __index__(self) -> int:
-        return self._asked("a length or an index depends on values").__index__()
+        return self._elements_or_refuse("a length or an index depends on values").__index__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
-        return numpy.array(self._asked("the values are asked for, by a function that makes an array of them"), dtype)
+        return numpy.array(
+            self._elements_or_refuse("the values are asked for, by a function that makes an array of them"), dtype
+        )
 
     def _text(self) -> Any:
         if self.recorder.freezes:
             return repr(self)
         if self.recorder.shadowed:  # it depends on what numpy.set_printoptions was told, too
             raise self.recorder.refuse("it makes text of an array")
-        return self._asked("it makes text of an array")
+        return self._elements_or_refuse("it makes text of an array")
 
     def __str__(self) -> str:
         return str(self._text())
@@ -112,15 +114,15 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         return format(self._text(), specification)
 
     def __contains__(self, value: Any) -> bool:
-        return value in self._asked("it chooses by values: `in` an array")
+        return value in self._elements_or_refuse("it chooses by values: `in` an array")
 
     def item(self, *where: Any) -> Any:
         """Return an element as a Python number, if the values are known."""
-        return self._asked("it makes a Python number of an array").item(*where)
+        return self._elements_or_refuse("it makes a Python number of an array").item(*where)
 
     def tolist(self) -> Any:
         """Return nested lists of Python numbers, if the values are known."""
-        return self._asked("it makes a list of an array").tolist()
+        return self._elements_or_refuse("it makes a list of an array").tolist()
 
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
             return member
         if self.recorder.freezes:
             if name in ("asnumpy", "asscalar"):
-                elements = self._asked(f"it asks for the values of an array: {name}()")
+                elements = self._elements_or_refuse(f"it asks for the values of an array: {name}()")
                 return elements.copy if name == "asnumpy" else elements.item
             if not hasattr(self.front or numpy.ndarray, name):
                 raise AttributeError(name)
@@ -291,7 +293,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         if name in ("as_in_context", "as_in_ctx", "to_device"):
             return lambda context: self.on(context, self)
         if name == "detach":
-            return lambda: self.kept(OPERATORS["BlockGrad"](self))
+            return lambda: self.read_only(OPERATORS["BlockGrad"](self))
         if name in METHODS or hasattr(numpy.ndarray, name) or name not in OPERATORS:
             return None
         return functools.partial(OPERATORS[name], self)
@@ -302,7 +304,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
             raise self.recorder.refuse(f"it moves an array to {context}")
         return proxy
 
-    def kept(self, result: Any) -> Any:
+    def read_only(self, result: Any) -> Any:
         """Return a result that lies in this array's memory as one that cannot be written to."""
         step = ViewStep(None, (), {}, 0, result.fact, None)
         chain = (*self.chain, step)

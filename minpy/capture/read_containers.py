@@ -36,7 +36,7 @@ __all__ = [
     "values_of",
 ]
 
-# How many values a container may have, with those in it, that is compared at each call.
+# A container with more values than this, nested ones included, is not compared at each call.
 LARGEST = 1024
 # What proxies of containers stand for.
 KINDS: dict[type, type] = {
@@ -122,7 +122,7 @@ def _is_small(value: Any) -> bool:
 
 
 def keys_of(shadow: Any, value: Any, name: str) -> list[Any] | None:
-    """Return what stands for keys of a dict, or members of a set; None if one compares as only its class knows."""
+    """Return what stands for keys of a dict, or members of a set; None if one has a comparison of its own."""
     proxies = []
     for key in value:
         proxy = shadow.shadow_of(key, f"a key of {name}")

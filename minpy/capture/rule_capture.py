@@ -22,7 +22,7 @@ class RuleCall(NamedTuple):
     """What a rule is called with: proxies in the places of arrays, tuples of them for several outputs."""
 
     operator: Any
-    answer: Any
+    result: Any
     arguments: Sequence[Any]
     attributes: dict[str, Any]
     gradient: Any
@@ -68,8 +68,8 @@ def capture_rule(
 
     def run() -> Any:
         if operator.kind != "mxnet":
-            return rule(call.answer, *arguments, **attributes)(call.gradient)
-        staged = rule(wrapped(call.answer), *map(wrapped, arguments), **attributes)
+            return rule(call.result, *arguments, **attributes)(call.gradient)
+        staged = rule(wrapped(call.result), *map(wrapped, arguments), **attributes)
         return unwrapped(staged(wrapped(call.gradient)))
 
     try:
@@ -81,7 +81,7 @@ def capture_rule(
     finally:
         if shadow is not None:
             shadow.close()
-    first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
+    first = call.result[0] if isinstance(call.result, tuple) else call.result
     if not is_several:
         return {index: conformed_gradient(recorder, result, first, call.arguments[index])}
     indices = tuple(range(len(call.arguments))) if indices is None else indices

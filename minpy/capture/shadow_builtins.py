@@ -1,4 +1,4 @@
-"""Built-in functions that have to know of proxies: what class they stand for, what attributes there are."""
+"""Built-in functions that must see through proxies: to the class that they stand for, and its attributes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FRAMES = {
 
 
 def may_be_read(name: str) -> bool:
-    """Tell whether an attribute of that name is none of Python's own doings.
+    """Tell whether an attribute of that name is none of Python's internals.
 
     >>> may_be_read("shape"), may_be_read("__class__"), may_be_read("tb_frame")
     (True, False, False)
@@ -70,7 +70,7 @@ def _isinstance(shadow: Any, value: Any, classes: Any) -> bool:
 
 
 def _require_plain(shadow: Any, classes: Any) -> tuple[Any, ...]:
-    """Return the classes that are asked for; refuse those that answer by code of a user's."""
+    """Return the given classes as a tuple; refuse those whose checks run code of a user."""
     many = classes if isinstance(classes, tuple) else (classes,)
     for cls in many:
         if isinstance(cls, tuple):
@@ -91,7 +91,7 @@ def _hashable(shadow: Any, classes: Any) -> Any:
 def _issubclass_noted(shadow: Any, cls: type, classes: Any) -> bool:
     many = _require_plain(shadow, classes)
     result = issubclass(cls, classes)
-    if any(type(asked) is not type for asked in many):  # others can be registered as their subclasses
+    if any(type(candidate) is not type for candidate in many):  # others can be registered as their subclasses
         shadow.note(is_subclass, cls, _hashable(shadow, classes), result, f"issubclass({cls.__name__}, ...)")
     return result
 

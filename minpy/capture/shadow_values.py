@@ -37,8 +37,8 @@ from minpy.core.operator import Operator
 __all__ = ["proxy_of"]
 
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-# What passes itself off as something else, or has its hash: code of a user's may run for that, and it may be gone.
-_IN_PLACE_OF_OTHERS = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType, types.GenericAlias)
+# Types that act as another object, or take its hash: that may run a user's code, and the object may be gone.
+_TRANSPARENT_TYPES = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType, types.GenericAlias)
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
 
@@ -49,7 +49,7 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     something is done with it. `name`: what the user's code calls it.
     """
     kind = type(value)
-    if issubclass(kind, _IN_PLACE_OF_OTHERS):
+    if issubclass(kind, _TRANSPARENT_TYPES):
         return _opaque(shadow, value, name)
     make_proxy = getattr(kind, "__capture__", None)
     if make_proxy is not None and shadow.capture is not None and not isinstance(value, type):
@@ -69,7 +69,7 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
         return _partial(shadow, value, name)
     if isinstance(value, type):
         return _class(shadow, value, name)
-    if callable(value) and not kind.__flags__ & OF_PYTHON:  # no code of a user's tells its hash
+    if callable(value) and not kind.__flags__ & OF_PYTHON:  # its hash runs no user's code
         if value in SHADOWED:
             return _builtin(shadow, value, name)
         if value in MATH:

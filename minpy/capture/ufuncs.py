@@ -67,8 +67,8 @@ def masked(
     """Handle `ufunc(..., out=y, where=mask)`: where the mask is False, `y` stays, and nothing is computed."""
     target = out[0] if out is not None and len(out) == 1 else None
     if method != "__call__" or ufunc.signature is not None or not isinstance(target, BaseArrayProxy):
-        what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise recorder.refuse(f"{what} with where=, and without an out= made by the function, cannot be captured")
+        called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise recorder.refuse(f"{called} with where=, and without an out= made by the function, cannot be captured")
     require_writable(target)
     values = tuple(operand(recorder, value) for value in (*inputs, where))
     fact = target.fact

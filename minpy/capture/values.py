@@ -146,11 +146,11 @@ class BaseArrayProxy:
         """Return (the value now, the elements if known) of a view whose storage has changed since it was looked at."""
         raise NotImplementedError
 
-    def hold(self, value: Value, known: Any) -> None:
+    def hold(self, value: Value, elements: Any) -> None:
         """Have a value as of now."""
         put = object.__setattr__
         put(self, "_value", value)
-        put(self, "_known", known)
+        put(self, "_known", elements)
         put(self, "_version", self.storage.version)
 
     @property

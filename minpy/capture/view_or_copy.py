@@ -49,7 +49,7 @@ def viewed(
 ) -> Any:
     """Return the result of a call, or several in a tuple or list, as views of what they are views of.
 
-    `spec`: the arguments of the call, with slots in the place of the arrays. `answer`: the results, each in a storage
+    `spec`: the arguments of the call, with slots in the place of the arrays. `result`: of the call, each in a storage
     of its own, so far. `owners`: of each, the position of the array that it may be a view of.
     """
     is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
@@ -65,17 +65,17 @@ def viewed(
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
             step = step._replace(is_certain=None)
         elif not is_certain:
-            where, is_writable = _kinds_of_memory(base, step)
-            if all(where):
+            are_views, is_writable = _kinds_of_memory(base, step)
+            if all(are_views):
                 step = step._replace(is_certain=True)
-            elif not any(where):
+            elif not any(are_views):
                 if is_writable:
                     return output
                 step = step._replace(is_certain=None)
             elif storage.contiguous is not None:
                 output.storage.assumed |= storage.contiguous
                 storage.assumed |= storage.contiguous
-                if not where[0]:
+                if not are_views[0]:
                     return output
         return recorder.proxy_class(
             recorder, output.value, output.fact, storage, output.known, (*base.chain, step), base.front

@@ -97,13 +97,13 @@ def _sorted(
     """Return inputs by name, and arguments of the prop: among these NumPy arrays that are no inputs, as text."""
     plain = [name for name, value in arrays.items() if isinstance(value, numpy.ndarray)]
     if plain:
-        taken = inspect.signature(prop_class).parameters
-        texts = {name: str(arrays[name]) for name in plain if name in taken}
+        prop_parameters = inspect.signature(prop_class).parameters
+        texts = {name: str(arrays[name]) for name in plain if name in prop_parameters}
         if len(texts) < len(plain):
             inputs = PropOperator(str(op_type), prop_class, {**kwargs, **texts}).names
             texts.update((name, str(arrays[name])) for name in plain if name not in inputs)
-            if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
-                texts = {name: text for name, text in texts.items() if name in taken}
+            if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in prop_parameters.values()):
+                texts = {name: text for name, text in texts.items() if name in prop_parameters}
         kwargs = {**kwargs, **texts}
         arrays = {name: value for name, value in arrays.items() if name not in texts}
     return arrays, kwargs

@@ -89,14 +89,14 @@ class Function(BaseOperator):
         self._used = True
         for position, value in enumerate(inputs):
             if not isinstance(value, NDArray):
-                what = f"{type(self).__name__}: input {position} is {describe(value)}; a Function takes NDArrays. "
+                problem = f"{type(self).__name__}: input {position} is {describe(value)}; a Function takes NDArrays. "
                 if kind_of(type(value)) == TRACER:
                     raise ArgumentError(
-                        f"{what}A graph cannot hold one: leave the block that calls it unhybridized, with "
+                        f"{problem}A graph cannot hold one: leave the block that calls it unhybridized, with "
                         "hybridize(False), or write the operator with @customop('numpy') or as an operator.CustomOp, "
                         "which graphs call."
                     )
-                raise ArgumentError(f"{what}Convert it with nd.array(...), or give constants to __init__.")
+                raise ArgumentError(f"{problem}Convert it with nd.array(...), or give constants to __init__.")
         recording, state.recording = state.recording, False
         try:
             result = self.forward(*inputs)
@@ -168,7 +168,7 @@ class Function(BaseOperator):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -197,6 +197,6 @@ class Function(BaseOperator):
             return buffers
         return [first_order(f"Function {type(self).__name__}", buffer, traced) for buffer in buffers]
 
-    def _line(self, what: str, values: Sequence[Any]) -> str:
+    def _line(self, method: str, values: Sequence[Any]) -> str:
         described = describe_arguments(self.argument_names(len(values)), values)
-        return f"Function {type(self).__name__}: {what} failed ({described})"
+        return f"Function {type(self).__name__}: {method} failed ({described})"

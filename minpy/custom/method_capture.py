@@ -1,4 +1,4 @@
-"""Does a custom operator's method keep or change an array that it is shown? Its call is captured on proxies to tell.
+"""Tells whether a custom operator's method keeps or changes the arrays it gets, by capturing its call on proxies.
 
 A method that runs to its end on proxies has done nothing but compute: whatever acts outside, or could, ends a capture.
 So arrays may be lent to it, as long as all that it read is what it was.
@@ -40,11 +40,11 @@ __all__ = ["MethodCapture", "capture_method"]
 # More steps than these are a loop over rows, which copies slow down less than captures would.
 _LIMIT = 500
 _BUILTINS: Any = vars(builtins)
-# Built-in functions that may tell of what class an object is.
-_ASKING = frozenset(("isinstance", "issubclass", "super", "type"))
+# Built-in functions that may reveal the class of an object.
+_CLASS_QUERIES = frozenset(("isinstance", "issubclass", "super", "type"))
 # The kinds of steps that give the same for any order of memory.
 _ANY_LAYOUT = frozenset(("elementwise", "view"))
-# What looking for something raises that is not there any more: a name, the contents of a cell, a function's code.
+# What is raised where a name, the contents of a cell or a function's code is gone.
 _GONE = "(KeyError, IndexError, ValueError, AttributeError, TypeError)"
 
 
@@ -137,7 +137,7 @@ class MethodCapture:
             self._check_value(f"{self._places[id(container)]}.cell_contents", value)
         elif container is builtins and source is module_member:
             self._check_value(f"{self._name(_BUILTINS)}.get({key!r}, ABSENT)", value)
-            if key in _ASKING:
+            if key in _CLASS_QUERIES:
                 self._check_value("type(op)", type(self._op))
         elif source is attribute and isinstance(container, ModuleType):
             self._note_member(container, key, value)

@@ -1,11 +1,11 @@
-"""Buffers lent instead of copied, where it can be proved that nobody will notice.
+"""Lends buffers to methods of custom operators instead of copying them, where that is provably safe.
 
-A custom operator written with NumPy copies at every border: `x.asnumpy()` and `nd.array(y)` must, as the caller may
-write to what it gets. Most operators do not, and where a capture of the method proves it, the two
-conversions share the buffers while that method runs, in its own code only.
+A custom operator written with NumPy copies twice: `x.asnumpy()` and `nd.array(y)` must copy, as the caller may write
+to what it gets. Most operators do not write, and where a capture of the method proves it, the two conversions share
+the buffers while that method runs, in its own code only.
 
-A capture is good for calls of one kind (flags, requests, shapes, dtypes), as long as what it read is what it was. The
-first `_FREE` calls that none is good for are captured, and after that those whose kind comes again and again.
+A capture is valid for calls of one kind (flags, requests, shapes, dtypes), as long as what it read is unchanged. The
+first `_FREE` calls without a valid one are captured, later ones only if their kind comes again and again.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ class _Kind:
 
     def __init__(self) -> None:
         self.captures: tuple[MethodCapture, ...] = ()  # the latest first
-        self.misses = 0  # how many calls none of them was good for
+        self.misses = 0  # how many calls none of them was valid for
 
 
 class _Method:
     """The code of a method, and what captures have found out about it."""
 
-    __slots__ = ("code", "is_fit", "kinds", "misses", "names")
+    __slots__ = ("code", "is_positional", "kinds", "misses", "names")
 
     def __init__(self, code: CodeType, names: tuple[str, ...]) -> None:
         self.code, self.names = code, names
         # Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
-        self.is_fit = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
+        self.is_positional = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
         self.kinds: dict[Any, _Kind] = {}  # of calls, by what is told of their arguments: see `_facts`
-        self.misses = 0  # how many calls no capture was good for
+        self.misses = 0  # how many calls no capture was valid for
 
     def kind_of(self, facts: tuple[Any, ...]) -> _Kind:
         """Return what is known of calls with such arguments."""
@@ -61,7 +61,7 @@ class _Method:
         return self.kinds.setdefault(facts, _Kind())
 
     def is_due(self, kind: _Kind) -> bool:
-        """Tell whether a call that no capture is good for is to be captured: some at once, then ever more rarely."""
+        """Tell whether to capture a call without a valid capture: at once at first, then ever more rarely."""
         kind.misses += 1
         self.misses += 1
         return self.misses <= _FREE or (kind.misses >= 4 and not kind.misses & (kind.misses - 1))
@@ -94,7 +94,7 @@ def method_of(
         if len(_methods) >= _METHODS:
             _methods.clear()
         analysed = _methods[id(code)] = _Method(code, names)
-    if not analysed.is_fit:
+    if not analysed.is_positional:
         return _by_position(bound, names), None
     if not may_lend:
         return bound, None

@@ -1,4 +1,4 @@
-"""One run of a method of a custom operator: what it may keep and write, and what comes of it."""
+"""Runs a method of a custom operator, guards the arrays it gets, and collects what it wrote."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from minpy.custom.output_buffers import Buffer, Undeclared, memory_of
 
 __all__ = ["run_method"]
 
-# Of which gradients, by operator and argument, it has been said that they are not written.
-_UNWRITTEN: set[tuple[str, str]] = set()
+# The (operator, argument) pairs that a warning of unwritten gradients was given for.
+_WARNED: set[tuple[str, str]] = set()
 
 
 def run_method(
@@ -113,10 +113,10 @@ def _unwritten(operator: Any, method: str, index: int) -> MXNetError:
 
 
 def _warn_of_unwritten(operator: Any, index: int) -> None:
-    """Say, once for each operator and argument, that the gradient of a label is taken for zero."""
+    """Warn, once for each operator and argument, that the gradient of a label is taken for zero."""
     who, name = f"{type(operator.op).__name__}.backward", operator.arguments[index]
-    if (operator.__name__, name) not in _UNWRITTEN:
-        _UNWRITTEN.add((operator.__name__, name))
+    if (operator.__name__, name) not in _WARNED:
+        _WARNED.add((operator.__name__, name))
         warn_at_program(
             f"{who} left the gradient of {name!r} unwritten: it is taken for zero (in MXNet it is whatever the "
             f"memory holds). Assign it: self.assign(in_grad[{index}], req[{index}], value), or 0."

@@ -29,15 +29,15 @@ class Buffer(NDArray):
     `kind`, `name`: what messages call it: 'output', or 'the gradient of', and of what.
     """
 
-    __slots__ = ("allocated", "final_dtype", "final_shape", "given", "is_assigned", "kind", "name")
+    __slots__ = ("allocated", "final_dtype", "final_shape", "is_adopted", "is_assigned", "kind", "name")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, kind: str, name: str) -> None:
         self.final_shape = shape
         self.final_dtype = dtype
         self.kind = kind
         self.name = name
-        # Whether it has memory: somebody may hold a view of it. Whether that was given, and may be somebody else's too.
-        self.allocated = self.given = False
+        # Whether it has memory, of which somebody may hold a view; whether that was adopted, and may have other owners.
+        self.allocated = self.is_adopted = False
         # Whether all of it was written by `assign`.
         self.is_assigned = False
         self._node = None
@@ -78,7 +78,7 @@ class Buffer(NDArray):
             and data.flags.c_contiguous
         ):
             _slot.__set__(self, data)
-            self.allocated = self.given = self.is_assigned = True
+            self.allocated = self.is_adopted = self.is_assigned = True
             return True
         return False
 
@@ -103,16 +103,16 @@ class Buffer(NDArray):
 class Undeclared(NDArray):
     """An array that `declare_backward_dependency` left out; reading it is an error."""
 
-    __slots__ = ("_what",)
+    __slots__ = ("_noun",)
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
         self._node = None
 
     @property
     def _data(self) -> numpy.ndarray:  # type: ignore[override]
         raise ArgumentError(
-            f"backward reads {self._what}, which declare_backward_dependency did not declare. Add it to the list "
+            f"backward reads {self._noun}, which declare_backward_dependency did not declare. Add it to the list "
             "that the method returns, or leave the method out: then everything is kept."
         )
 

@@ -142,7 +142,7 @@ class CustomOp:
                     "out_data[0] or in_grad[0]."
                 )
             )
-        if type(dst) is Buffer and dst.given:  # what is written now must not show in the memory of somebody else
+        if type(dst) is Buffer and dst.is_adopted:  # what is written now must not show in the memory of somebody else
             dst._data = dst._data.copy()
         buffer = src._data if isinstance(src, Array) else src
         shape = numpy.shape(buffer)

@@ -1,7 +1,7 @@
 """`PropOperator`: a prop, and the operator object that it makes, as an `Operator`.
 
-MXNet's interface makes both anew for each call, as both may carry state. So does this: one call is one operator, and
-what knows operators knows it.
+As in MXNet both are made anew for each call, as both may carry state: one call is one operator, which works wherever
+operators do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LENT_SIZE", "PropOperator"]
 
-# Where no array of a call has as many elements, copying them costs less than finding out whether they may be lent.
+# Arrays with fewer elements are copied: that costs less than finding out whether they may be lent.
 LENT_SIZE = 2048
 _ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}
@@ -206,11 +206,11 @@ class PropOperator(BaseOperator):
             out_types = checked_types(self, types[:count])
         if aux_shapes:
             self._check_states(shapes[count:], aux_shapes)
-        asked: Any = self.context, [*map(list, shapes)], types
+        prop_arguments: Any = self.context, [*map(list, shapes)], types
         try:
-            op = self.prop.create_operator(*asked)
+            op = self.prop.create_operator(*prop_arguments)
         except Exception as error:
-            raise in_place_of(failure(self.prop, "create_operator", asked, error), error) from None
+            raise in_place_of(failure(self.prop, "create_operator", prop_arguments, error), error) from None
         if not isinstance(op, CustomOp):
             raise ArgumentError(
                 f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
@@ -227,7 +227,7 @@ class PropOperator(BaseOperator):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -236,9 +236,9 @@ class PropOperator(BaseOperator):
         """Return the gradients of the inputs at the positions `requires_grad`, from one run of its backward."""
         upstream = gradient if type(gradient) is tuple else (gradient,)
         count = len(self.arguments)
-        outputs = answer if type(answer) is tuple else (answer,)
+        outputs = result if type(result) is tuple else (result,)
         if self._declares:
-            in_data, out_data = self._declared(arguments[:count], answer)
+            in_data, out_data = self._declared(arguments[:count], result)
             shown = in_data + out_data
             out_grad = self._arrays(upstream)
         else:

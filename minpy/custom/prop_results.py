@@ -114,11 +114,11 @@ def checked_names(prop: Any, method: str) -> list[str]:
 
 def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[Any], list[Any]]:
     """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
-    asked = [*map(list, shapes)]
+    in_shapes = [*map(list, shapes)]
     try:
-        result = operator.prop.infer_shape(asked)
+        result = operator.prop.infer_shape(in_shapes)
     except Exception as error:
-        raise in_place_of(failure(operator.prop, "infer_shape", (asked,), error), error) from None
+        raise in_place_of(failure(operator.prop, "infer_shape", (in_shapes,), error), error) from None
     try:  # a right result of the usual kind, recognized at once
         inputs, outputs, states = result
         if (
@@ -128,7 +128,7 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
             and len(outputs) == len(operator.outputs)
             and [*map(tuple, inputs)] == shapes
         ):
-            if len(outputs) == 1 and asked and outputs[0] is inputs[0] is asked[0]:  # a list of lengths as it was given
+            if len(outputs) == 1 and in_shapes and outputs[0] is inputs[0] is in_shapes[0]:  # returned as it was given
                 return shapes[:1], []
             output_shapes = []
             for shape in map(tuple, outputs):
@@ -190,12 +190,12 @@ def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
     arguments = inputs[:count]
     if arguments and arguments[0] is None:
         return inputs, outputs
-    asked = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
+    in_shapes = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
     if complete(arguments):
-        results, states = checked_shapes(operator, [tuple(shape) for shape in asked])
+        results, states = checked_shapes(operator, [tuple(shape) for shape in in_shapes])
         return [*arguments, *states], results
     try:
-        result = operator.prop.infer_shape(asked)
+        result = operator.prop.infer_shape(in_shapes)
         parts = [[*map(_partial, shapes)] for shapes in result]
         if [*map(len, parts)][:2] != [count, len(operator.outputs)] or len(parts) not in (2, 3):
             return inputs, outputs
@@ -208,16 +208,16 @@ def _partial(shape: Any) -> Any:
     return tuple(index(length) or UNKNOWN for length in shape) or None
 
 
-def _shape(shape: Any, who: str, what: str, name: str) -> tuple[int, ...]:
+def _shape(shape: Any, who: str, role: str, name: str) -> tuple[int, ...]:
     try:
         lengths = tuple(map(index, shape))
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{who} returned {describe(shape)} as the shape of {what} {name!r}; expected a tuple of int. For "
+            f"{who} returned {describe(shape)} as the shape of {role} {name!r}; expected a tuple of int. For "
             "one-element lists mind the comma: (shape,)."
         ) from None
     if lengths and min(lengths) < 0:
-        raise ShapeError(f"{who} returned {lengths} as the shape of {what} {name!r}; lengths cannot be negative.")
+        raise ShapeError(f"{who} returned {lengths} as the shape of {role} {name!r}; lengths cannot be negative.")
     return lengths
 
 
@@ -261,12 +261,12 @@ def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, A
     if getattr(operator.prop.infer_type, "_is_default", False):
         first = inputs[0] if count else numpy.dtype(numpy.float32)
         return [*inputs[:count], *[first] * len(operator.auxiliaries)], [first] * len(outputs)
-    asked = [None if dtype is None else dtype.type for dtype in inputs[:count]]
-    if None not in asked:
-        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", asked))
+    in_types = [None if dtype is None else dtype.type for dtype in inputs[:count]]
+    if None not in in_types:
+        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", in_types))
         return _dtypes([*types, *states]), _dtypes(results)
     try:
-        result = operator.prop.infer_type(asked)
+        result = operator.prop.infer_type(in_types)
         parts = [*map(_dtypes, result)]
         if len(parts) == 2:
             parts.append([None] * len(operator.auxiliaries))
@@ -281,8 +281,8 @@ def _dtypes(types: Any) -> list[Any]:
     return [None if value is None else numpy.dtype(value) for value in types]
 
 
-def _type(value: Any, who: str, what: str, name: str) -> Any:
-    if value is None and what == "auxiliary":  # whatever the state that is given has
+def _type(value: Any, who: str, role: str, name: str) -> Any:
+    if value is None and role == "auxiliary":  # whatever the state that is given has
         return None
     try:
         dtype = numpy.dtype(value) if value is not None else None
@@ -290,7 +290,7 @@ def _type(value: Any, who: str, what: str, name: str) -> Any:
         dtype = None
     if dtype is None or dtype.kind not in "fciub":
         raise ArgumentError(
-            f"{who} returned {describe(value)} as the type of {what} {name!r}; expected a NumPy type of numbers, "
+            f"{who} returned {describe(value)} as the type of {role} {name!r}; expected a NumPy type of numbers, "
             "such as numpy.float32. A right return value: return in_type, [in_type[0]], []"
         )
     return dtype.type

@@ -1,4 +1,4 @@
-"""What compiling may cost beside calls as they were: never much of them, however often something new has to be made."""
+"""A limit on the time that compiling takes: a small share of that of eager calls, whatever has to be compiled."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 __all__ = ["Allowance"]
 
-# So many are free. Later ones may take this share of the time that calls without them took.
+# The first ones are free. Later ones may take this share of the time that eager calls took.
 _FREE, _SHARE = 8, 0.15
-# Without time of its own, something new is made for calls of a kind that was seen so often; the latest are remembered.
+# A kind of call is compiled once it was seen so often; the latest kinds are remembered.
 _OFTEN, _MOST_SEEN = 3, 4096
 
 
 class Allowance:
-    """Whether there is time for one more: captures of a function, or programs of a graph for ever new shapes.
+    """Tells whether there is time for one more capture of a function, or one more program of a graph.
 
     Examples
     --------
@@ -30,9 +30,9 @@ class Allowance:
 
     def __init__(self) -> None:
         self.count = 0  # how many were made
-        # Seconds that they took, beyond the free ones; that calls took which went on without; that all of them took.
+        # Seconds: of those that were not free, of eager calls, and of all.
         self.spent = self.eager_seconds = self._total = 0.0
-        self._seen: OrderedDict[Any, int] = OrderedDict()  # how often there was a call of a kind, and none was made
+        self._seen: OrderedDict[Any, int] = OrderedDict()  # how often each kind of call came without one
 
     @property
     def is_free(self) -> bool:
@@ -40,29 +40,29 @@ class Allowance:
         return self.count < _FREE
 
     def covers(self, times: int = 1) -> bool:
-        """Tell whether there is time for one that takes as long as one took on average, or so many times as long."""
+        """Tell whether there is time for one of average length, or one `times` as long."""
         return self.spent + times * self._total / max(self.count, 1) <= _SHARE * self.eager_seconds
 
     def times_seen(self, key: Any) -> int:
-        """Count a call of a kind for which there is none, and return how many such calls there were."""
+        """Count a call of a kind that is not compiled, and return how many there were."""
         times = self._seen[key] = self._seen.pop(key, 0) + 1
         while len(self._seen) > _MOST_SEEN:
             self._seen.popitem(last=False)
         return times
 
     def allows_another(self, times: int, price: int = 1) -> bool:
-        """Tell whether one may be made for a kind of calls that was seen so often, for a multiple of the usual time."""
+        """Tell whether a kind seen `times` may be compiled, at `price` times the average length."""
         return times >= _OFTEN and self.covers(price)
 
     def charge(self, seconds: float) -> bool:
-        """Note what one has taken, and tell whether that was free."""
+        """Note how long one took, and tell whether it was free."""
         is_free = self.is_free
         self.count += 1
         self.charge_more(seconds, is_free)
         return is_free
 
     def charge_more(self, seconds: float, is_free: bool) -> None:
-        """Note what one that was free, or was not, has taken beside what was noted."""
+        """Note further time that one took."""
         self._total += seconds
         if not is_free:
             self.spent += seconds

@@ -19,24 +19,24 @@ class GraphBuilder:
     def __init__(self) -> None:
         # In the order in which they were made, which is an order in which they can be run.
         self.created: list[Node] = []
-        self._known: dict[Any, Node] = {}
+        self._nodes: dict[Any, Node] = {}
 
     def node(
         self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any], name: str, kind: str | None = None
     ) -> Node:
         """Return a node that computes this."""
         key = _key(operator, inputs, attributes)
-        return self._known.get(key) or self._added(key, Node(operator, inputs, attributes, name, kind))
+        return self._nodes.get(key) or self._added(key, Node(operator, inputs, attributes, name, kind))
 
     def add(self, node: Node) -> Node:
         """Return a node that is there already, or the one known here that computes the same."""
         key = _key(node.operator, node.inputs, node.attributes)
-        return self._known.get(key) or self._added(key, node)
+        return self._nodes.get(key) or self._added(key, node)
 
     def _added(self, key: Any, node: Node) -> Node:
         self.created.append(node)
         if key is not None:
-            self._known[key] = node
+            self._nodes[key] = node
         return node
 
 

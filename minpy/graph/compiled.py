@@ -23,7 +23,7 @@ __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
 _MOST_PROGRAMS = 32
 # After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
-_REMADE = 8
+_MAX_RECOMPILES = 8
 
 
 class Known(NamedTuple):
@@ -72,7 +72,7 @@ class Compiled:
         self.stored = {output: self.variables.index(node) for output, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
         self.allowance = Allowance()  # what its programs may cost
-        self._remade = 0
+        self._recompiles = 0
 
     def keep_states(self) -> None:
         """Let operators whose calls have a state keep it for further calls, from now on; calls in flight share none."""
@@ -108,22 +108,22 @@ class Compiled:
         grad_req: Mapping[Node, str] | None = None,
         *,
         repeatable: bool = False,
-        known: Known | None = None,
+        facts: Known | None = None,
         inline: bool = True,
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
         `arrays`: for every variable; only shapes and dtypes are looked at. `grad_req`: which gradients are wanted,
         'write' or 'add'; without them the program has no backward part. `repeatable`: whether a backward part may be
-        added later: see `with_gradients`. `known`: what has been inferred from these arrays, if it has been. `inline`:
+        added later: see `with_gradients`. `facts`: what has been inferred from these arrays, if it has been. `inline`:
         whether users' operators become what they compute, where that can be told. A program whose functions refer to
         something that has changed is made anew; after some of these, users' operators are only called.
 
         Raises ShapeError or DTypeError if the arrays do not fit the graph. Raises NoGradientError if a gradient is
         asked for through an operator that has none.
         """
-        asked = tuple(grad_req.items()) if grad_req else ()
-        key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
+        gradient_key = tuple(grad_req.items()) if grad_req else ()
+        key = (training, gradient_key, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
             if program is not None and program.steps.is_valid():
@@ -131,25 +131,25 @@ class Compiled:
                 return program
             if program is not None:
                 del self._programs[key]
-                self._remade += 1
+                self._recompiles += 1
         began = perf_counter()
-        known = known or self.facts
-        if known is None:
-            known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
-            require_everything(self.order, known)
+        facts = facts or self.facts
+        if facts is None:
+            facts = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
+            require_everything(self.order, facts)
         steps = lowered(
             self.outputs,
             self.variables,
-            *known,
+            *facts,
             training,
-            repeatable or bool(asked),
-            inline and self._remade < _REMADE,
+            repeatable or bool(gradient_key),
+            inline and self._recompiles < _MAX_RECOMPILES,
             self._stateful_operators,
         )
         if not grad_req:
             steps.stored = self.stored
         parameters = [position for position, node in enumerate(self.variables) if node in self.parameters]
-        return self._made(key, steps, grad_req, began, parameters)
+        return self._store(key, steps, grad_req, began, parameters)
 
     def explain(self) -> Explanations:
         """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
@@ -165,9 +165,9 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(grad_req.items()), False, program.steps.inline, kinds)
-        return self._made(key, program.steps, grad_req, perf_counter())
+        return self._store(key, program.steps, grad_req, perf_counter())
 
-    def _made(
+    def _store(
         self,
         key: Any,
         steps: Steps,
@@ -205,11 +205,11 @@ def infer_from_arrays(
     return Known(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
 
 
-def require_everything(order: Sequence[Node], known: Known) -> None:
+def require_everything(order: Sequence[Node], facts: Known) -> None:
     """Raise `UnknownShapeError` for a value whose shape does not follow from what is known."""
     for node in order:
         for index, _ in enumerate(node.output_names()):
-            shape = known.shapes.get(Value(node, index))
+            shape = facts.shapes.get(Value(node, index))
             if not is_known(shape):
                 raise UnknownShapeError(
                     f"bind: the shape of {node.described()} cannot be inferred from the arrays: {show_shape(shape)}."

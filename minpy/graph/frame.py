@@ -254,7 +254,7 @@ class Frame:
         """Return the operator that ran a step, with the state that it had."""
         return self._context.functions.operator_of(node)
 
-    def answers(self) -> dict[Node, Any]:
+    def results(self) -> dict[Node, Any]:
         """Return the results of all steps of the forward part, by node: computed again, with the same random numbers.
 
         Raises MutationError if an array that they depend on has been changed since.
@@ -301,9 +301,9 @@ class Frame:
                 raise MutationError(_changed("an output", array))
 
 
-def _changed(what: str, array: numpy.ndarray) -> str:
+def _changed(noun: str, array: numpy.ndarray) -> str:
     return (
-        f"backward: {what} ({describe(array)}) was changed in place after forward, and the gradient needs its old "
+        f"backward: {noun} ({describe(array)}) was changed in place after forward, and the gradient needs its old "
         "value. Make the change after backward, or call forward again."
     )
 

@@ -31,7 +31,7 @@ __all__ = ["VjpNode", "differentiate"]
 
 
 def _shaped(value: Value, shapes: Mapping[Value, Any], dtypes: Any) -> Shaped:
-    """Return the shape and dtype of an input; of constants that steps are made with nobody has noted them."""
+    """Return the shape and dtype of an input; those of constants are not in the tables."""
     if value not in shapes and value.node.operator is CONSTANT:
         constant_value = numpy.asarray(value.node.attributes["value"])
         return Shaped(constant_value.shape, constant_value.dtype)
@@ -71,9 +71,9 @@ class VjpNode(BaseOperator):
         self.output_shapes = [
             (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
         ]
-        self.answers = self._answers(operator, reads_answer)
+        self.results_read = self._results_read(operator, reads_answer)
 
-    def _answers(self, operator: Any, reads_answer: bool) -> tuple[int, ...]:
+    def _results_read(self, operator: Any, reads_answer: bool) -> tuple[int, ...]:
         """Return which outputs the rules read; (ANSWER,) for all of them, together."""
         if not reads_answer:
             return ()
@@ -90,7 +90,7 @@ class VjpNode(BaseOperator):
         node = self.node
         return [
             *(gradients[index] for index in self.upstream),
-            *(Value(node, index) for index in self.answers),
+            *(Value(node, index) for index in self.results_read),
             *(node.inputs[index] for index in self.reads),
         ]
 
@@ -99,7 +99,7 @@ class VjpNode(BaseOperator):
         names = self.node.input_names()
         return [
             *(f"upstream{index}" for index in self.upstream),
-            *(f"output{index}" for index in self.answers),
+            *(f"output{index}" for index in self.results_read),
             *(names[index] for index in self.reads),
         ]
 
@@ -127,7 +127,7 @@ class VjpNode(BaseOperator):
 
     def split(self, values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Return (upstream gradient, result, arguments) for the inputs' values, as rules take them."""
-        first, second = len(self.upstream), len(self.upstream) + len(self.answers)
+        first, second = len(self.upstream), len(self.upstream) + len(self.results_read)
         gradients, results = values[:first], values[first:second]
         arguments: list[Any] = list(self.placeholders)
         for index, value in zip(self.reads, values[second:], strict=True):
@@ -140,10 +140,10 @@ class VjpNode(BaseOperator):
         return upstream, result, arguments
 
     def _outputs(self, results: Sequence[Any]) -> tuple[Any, ...]:
-        if self.answers == (ANSWER,):
+        if self.results_read == (ANSWER,):
             return tuple(results[0])
         outputs: list[Any] = [Shaped(shape, dtype) for shape, dtype in self.output_shapes]
-        for index, value in zip(self.answers, results, strict=True):
+        for index, value in zip(self.results_read, results, strict=True):
             outputs.extend([None] * (index + 1 - len(outputs)))
             outputs[index] = value
         return tuple(outputs)
@@ -235,10 +235,10 @@ def _step_gradients(recorder: Recorder, call: RuleCall, requires_grad: Sequence[
 
     Raises CaptureRefused.
     """
-    parts = run_captured(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
+    parts = run_captured(recorder, step_gradients, call.operator, call.result, call.arguments, call.gradient)
     if parts is None:
         raise recorder.refuse(f"there is no rule for such a call of {call.operator.__name__}")
-    first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
+    first = call.result[0] if isinstance(call.result, tuple) else call.result
     return {index: conformed_gradient(recorder, parts[index], first, call.arguments[index]) for index in requires_grad}
 
 

@@ -30,7 +30,7 @@ class Inference:
         rule_of: Callable[[Node], Callable[..., Any] | None],
         merge: Callable[[Any, Any], Any],
         show: Callable[[Any], str],
-        what: str,
+        kind: str,
     ) -> None:
         self.order = order
         self.known: dict[Value, Any] = {}  # value to shape or dtype
@@ -38,9 +38,9 @@ class Inference:
         self._rule_of = rule_of
         self._merge = merge
         self._show = show
-        self._what = what
-        self._task = "infer_shape" if what == "shape" else "infer_type"
-        self._error = ShapeError if what == "shape" else DTypeError
+        self._kind = kind
+        self._task = "infer_shape" if kind == "shape" else "infer_type"
+        self._error = ShapeError if kind == "shape" else DTypeError
         self._done: set[Node] = set()
 
     def tell(self, value: Value, fact: Any, origin: str, node: Node | None = None) -> bool:
@@ -104,7 +104,7 @@ class Inference:
     def _conflict(self, value: Value, before: Any, fact: Any, origin: str, node: Node | None) -> MXNetError:
         at = f"{node.described()}: {self._inputs(node)}; " if node is not None else ""
         return self._error(
-            f"{self._task}: {at}{self._named(value)} has {self._what} {self._show(before)} ({self.origin[value]}) and "
+            f"{self._task}: {at}{self._named(value)} has {self._kind} {self._show(before)} ({self.origin[value]}) and "
             f"{self._show(fact)} ({origin}). They must be equal."
         )
 

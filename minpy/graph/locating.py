@@ -10,8 +10,8 @@ __all__ = ["located"]
 def located(where: str, error: Exception) -> Exception:
     """Return the error to raise, with the place where it happened in front of its text; the first place is kept.
 
-    It is returned, and not raised here, as an error whose traceback leads to a call that knows it is a cycle: arrays
-    of the failed call would stay until the garbage collector comes.
+    It is returned, not raised here: its traceback would hold this frame, which holds the error. Such a cycle keeps the
+    arrays of the failed call until the garbage collector runs.
     """
     if getattr(error, "node", None) is not None:
         return error

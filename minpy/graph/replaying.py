@@ -1,8 +1,7 @@
 """Gradients of a call of a graph that can be differentiated again: its steps are put on the tape, one by one.
 
-A program gives gradients only. For those of gradients the call is made over: every step becomes a node of the tape,
-with the result that it gave (random numbers are not drawn again, states do not move), and the tape walks back through
-them.
+A program gives first gradients only. For further ones the call is replayed: every step becomes a node of the tape with
+the result that it gave (random numbers are not drawn again, states do not move), and the tape walks back through them.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def replayed_gradients(
     Raises NoGradientError or GradientError if an operator of the graph has no gradient that can be recorded.
     """
     steps = frame.program.steps
-    results = frame.answers()
+    results = frame.results()
     buffers: dict[Node, Any] = {}
     places: dict[Node, Any] = {}
     inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there

@@ -1,6 +1,6 @@
-"""Gradients of steps that are no operators: calls of NumPy's functions, and what captures make of stores and casts.
+"""Gradients of steps that are no operators: calls of NumPy's functions, and the stores and casts of captures.
 
-The rules of the first are those of `minpy.numpy_table.gradients`; those of the others stand here.
+The rules of the former are in `minpy.numpy_table.gradients`, those of the latter here.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def _with_item(ans: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
     g_array = np.copy(g)
     g_array[index] = 0
     part = g[index]
-    if any(np.ndim(leaf) for leaf in leaves_of(index) if not isinstance(leaf, slice)):  # of one place the last stays
+    if any(
+        np.ndim(leaf) for leaf in leaves_of(index) if not isinstance(leaf, slice)
+    ):  # the last value written to a place stays
         numbers = np.reshape(np.arange(np.size(part)), np.shape(part))
         owners = np.full_like(g, -1, dtype=np.int64)
         owners[index] = numbers
@@ -88,7 +90,7 @@ def _changed(ans: Any, g: Any, function: Any, target: Any, arguments: Any, keywo
     if isinstance(value, (list, tuple)):
         if not all(isinstance(leaf, (bool, int, float)) for leaf in leaves_of(value)):
             return None
-        value = np.asarray(value)  # numbers have no gradient: what is found of them goes nowhere
+        value = np.asarray(value)  # numbers have no gradient: theirs is dropped
     # The same change tells which value went where.
     numbers = np.reshape(np.arange(np.size(value)), np.shape(value))
     sources = np.full_like(g, -1, dtype=np.int64)

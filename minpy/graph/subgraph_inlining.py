@@ -1,6 +1,6 @@
-"""Graphs inside of nodes put in the place of these nodes, in the graph that is run.
+"""Replaces nodes that hold a graph by the nodes of that graph, in what is run.
 
-Users see, name and save one node; a program runs what is inside of it, merged with what surrounds it.
+Users see, name and save one node; a program runs its content, merged with what surrounds it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _copied(
 def _replace(
     node: Node, became: dict[Value, Value], tables: tuple[dict[Value, Any], dict[Value, Any]], facts: Facts
 ) -> None:
-    """Make a node anew, of what its inputs have become; what is known of it is known of the new one."""
+    """Copy a node with its new inputs; facts about it hold for the copy."""
     inputs = [became.get(value, value) for value in node.inputs]
     copy = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
     for index in (ANSWER, *range(len(node.output_names()))):

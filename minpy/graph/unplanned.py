@@ -55,7 +55,7 @@ class _Join(BaseOperator):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -264,9 +264,9 @@ def note_place(places: dict[Node, Any], node: Node, taped: Any, result: Any) -> 
 
 def _unaliased(outputs: list[Any], buffers: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
     """Return outputs in memory of their own: copies of those that share it with what was given, or with one another."""
-    taken = list(buffers)
+    occupied = list(buffers)
     for position, output in enumerate(outputs):
-        if any(numpy.may_share_memory(output, earlier) for earlier in taken):
+        if any(numpy.may_share_memory(output, earlier) for earlier in occupied):
             outputs[position] = output.copy()
-        taken.append(outputs[position])
+        occupied.append(outputs[position])
     return outputs

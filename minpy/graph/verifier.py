@@ -1,4 +1,4 @@
-"""Tells whether a graph is one: run after every pass in tests, and on graphs that come from files."""
+"""Checks that a graph is well formed: after every pass in tests, and for graphs from files."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def verify(outputs: Iterable[Value], shapes: Mapping[Value, Any] | None = None) 
                     raise GraphError(f"{node.described()}: the shape of output {index} is not known.")
 
 
-def _require_value(value: Any, what: str) -> None:
+def _require_value(value: Any, noun: str) -> None:
     if not isinstance(value, Value) or not isinstance(value.node, Node):
-        raise GraphError(f"{what} is {value!r}; expected a value of a node.")
+        raise GraphError(f"{noun} is {value!r}; expected a value of a node.")
     count = len(value.node.output_names())
     if not ANSWER <= value.index < count:
-        raise GraphError(f"{what} is output {value.index} of {value.node.described()}, which has {count}.")
+        raise GraphError(f"{noun} is output {value.index} of {value.node.described()}, which has {count}.")
 
 
 def _verify_node(node: Node, names: dict[str, Node]) -> None:

@@ -28,10 +28,10 @@ def _draw(initializer: Initializer, kind: str, scale: float, name: str, arr: Any
         random.normal(0, scale, shape=arr.shape, dtype=arr.dtype, out=arr)
 
 
-def _one_of(initializer: Initializer, what: str, value: Any, choices: tuple[str, ...]) -> Any:
+def _one_of(initializer: Initializer, name: str, value: Any, choices: tuple[str, ...]) -> Any:
     if not isinstance(value, str) or value not in choices:
         raise ArgumentValueError(
-            f"{type(initializer).__name__}: {what} must be {' or '.join(map(repr, choices))}, got {describe(value)}."
+            f"{type(initializer).__name__}: {name} must be {' or '.join(map(repr, choices))}, got {describe(value)}."
             f"{nearest(value, choices) if isinstance(value, str) else ''}"
         )
     return value

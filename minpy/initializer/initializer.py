@@ -338,7 +338,7 @@ def is_same(value: Any, other: Any) -> bool:
     return bool(plain(value) == plain(other))
 
 
-def bilinear(what: str, name: str, shape: tuple[int, ...]) -> numpy.ndarray:
+def bilinear(caller: str, name: str, shape: tuple[int, ...]) -> numpy.ndarray:
     """Return the weights of a deconvolution that enlarges images by bilinear interpolation: float32.
 
     With k the last extent, f = ⌈k/2⌉ and c = (2f - 1 - f mod 2) / 2f, the element at row y and column x is
@@ -347,7 +347,7 @@ def bilinear(what: str, name: str, shape: tuple[int, ...]) -> numpy.ndarray:
     """
     if len(shape) < 4:
         raise ShapeError(
-            f"{what}: {str(name)!r} cannot hold a bilinear interpolation: expected the shape (channels, channels, "
+            f"{caller}: {str(name)!r} cannot hold a bilinear interpolation: expected the shape (channels, channels, "
             f"height, width) of a deconvolution's weight, got {shape}."
         )
     f = -(-shape[3] // 2)

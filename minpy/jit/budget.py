@@ -1,4 +1,4 @@
-"""What may be captured: so that a function called with ever new shapes is never much slower than as it is written."""
+"""Limits on captures, so that a function called with ever new shapes is never much slower than run eagerly."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from minpy.graph.allowance import Allowance
 
 __all__ = ["Budget", "budget_of", "forget"]
 
-# After so many misses in a row calls rest: so many at first, and then twice as many each time.
-_TIRED, _REST, _LONGEST_REST = 16, 8, 256
-# So many captures in a row that were of no use: what comes back is taken for something that only looks the same.
-_IN_VAIN = 8
-# The next one is at most so many times doubled in price.
-_DEAREST = 30
+# After this many misses in a row calls skip the lookup: a few at first, then twice as many each time.
+_MAX_MISSES, _FIRST_PAUSE, _LONGEST_PAUSE = 16, 8, 256
+# After this many unused captures in a row, a kind of call that returns is taken for one that only looks the same.
+_MAX_UNUSED = 8
+# The price of the next capture is doubled at most this often.
+_MAX_DOUBLINGS = 30
 
 
 class Budget(Allowance):
@@ -26,17 +26,16 @@ class Budget(Allowance):
     def __init__(self) -> None:
         super().__init__()
         self.misses = 0  # how many calls ran as written since the last one for which there was a specialization
-        self.resting = 0  # for how many calls none is looked for; threads that call at once may count below zero
-        # How many captures there were since a specialization held for a call. Each makes the next one, where it is not
-        # free, twice as dear.
-        self.in_vain = 0
+        self.lookups_to_skip = 0  # calls left that look for none; threads may count below zero
+        # Captures since a specialization was last used; each doubles the price of the next one that is not free.
+        self.unused_captures = 0
 
     def allows(self, key: Any, is_known: bool) -> bool:
         """Tell whether a call may be captured for which no specialization holds; it is counted.
 
-        If it may not, it is to run as written. After 16 such calls in a row calls rest: the next ones do not look for a
-        specialization. That is few calls if the kind of call has been seen before, since it may be captured soon, and
-        twice as many each time (256 at most) if calls are of ever new kinds, or of one for which nothing ever holds.
+        If not, it runs as written. After 16 such calls in a row, the next ones do not look for a specialization: a few
+        calls if the kind has been seen before, since it may be captured soon, and twice as many each time (256 at most)
+        if calls are of ever new kinds, or of one for which nothing ever holds.
 
         `key`: the kind of call; None if it has none. `is_known`: whether there are specializations for that kind, so
         that what was read is another each time.
@@ -45,29 +44,29 @@ class Budget(Allowance):
             if self.is_free or keeps_bits():  # a call as written might give other bits than those before it
                 return True
             times = self.times_seen(key)
-            if self.allows_another(times, 1 << min(self.in_vain, _DEAREST)):
+            if self.allows_another(times, 1 << min(self.unused_captures, _MAX_DOUBLINGS)):
                 return True
-            may_follow = times > 1 and not is_known and self.in_vain < _IN_VAIN
-            if may_follow and self.misses >= _TIRED:
-                self.misses = _TIRED - 1
+            may_follow = times > 1 and not is_known and self.unused_captures < _MAX_UNUSED
+            if may_follow and self.misses >= _MAX_MISSES:
+                self.misses = _MAX_MISSES - 1
         self.misses += 1
-        if self.misses >= _TIRED:
-            self.misses = min(self.misses, _TIRED + _DEAREST)
-            self.resting = min(_REST << (self.misses - _TIRED), _LONGEST_REST)
+        if self.misses >= _MAX_MISSES:
+            self.misses = min(self.misses, _MAX_MISSES + _MAX_DOUBLINGS)
+            self.lookups_to_skip = min(_FIRST_PAUSE << (self.misses - _MAX_MISSES), _LONGEST_PAUSE)
         return False
 
     def charge(self, seconds: float) -> bool:
         """Note what a capture has taken, and tell whether that was free."""
-        self.in_vain += 1
+        self.unused_captures += 1
         return super().charge(seconds)
 
     def note_use(self) -> None:
         """Note that a specialization holds for a call."""
-        self.misses = self.in_vain = 0
+        self.misses = self.unused_captures = 0
 
-    def rest(self) -> None:
+    def skip_lookups(self) -> None:
         """Note that a specialization is slower than the call as written: the next 256 calls do not look for one."""
-        self.resting = _LONGEST_REST
+        self.lookups_to_skip = _LONGEST_PAUSE
 
 
 _budgets: weakref.WeakKeyDictionary[types.CodeType, Budget] = weakref.WeakKeyDictionary()

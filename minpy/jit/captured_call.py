@@ -36,7 +36,7 @@ class Result(NamedTuple):
 
 
 class ArrayGroup(Protocol):
-    """Arrays that a call reads together, and what else holds as long as a clock stands still."""
+    """Arrays that a call reads together, guarded by one clock: while it stands still, nothing has changed."""
 
     nodes: list[Node]  # the variables of the graph
     clock: Any  # what has a `count` of changes
@@ -55,7 +55,7 @@ class ArrayGroup(Protocol):
 
 
 class CapturedCall(NamedTuple):
-    """What became of a call."""
+    """The result of capturing a call."""
 
     outputs: list[Value]  # what is returned and computed, then the final values of arguments that are changed
     writes: dict[int, int]  # the position among the outputs of what each changed argument becomes

@@ -39,8 +39,8 @@ __all__ = ["CompiledForward", "CompiledRule", "install"]
 
 # Arguments that are compared by what they are.
 _BY_VALUE = (*CONSTANT_TYPES, list, dict, slice)
-# Kinds of arguments that are kept for one function: when there come more, the oldest goes.
-_MOST_KINDS = 128
+# Kinds of arguments that are remembered for one function; beyond that the oldest is dropped.
+_MAX_KINDS = 128
 # Calls as written that are timed before a program is made.
 _OFTEN = 3
 # A program is not even made where NumPy takes less than so many times what entering a program costs.
@@ -199,9 +199,9 @@ class _Compiled:
 
     def reasons(self) -> dict[Any, str]:
         """Return, for each kind of arguments that there was, why which way is taken: for reports."""
-        return {key: self._told(kind) for key, kind in self._kinds.items()}
+        return {key: self._reason(kind) for key, kind in self._kinds.items()}
 
-    def _told(self, kind: _Kind) -> str:
+    def _reason(self, kind: _Kind) -> str:
         if kind.reason:
             return kind.reason
         if kind.candidate is not None and kind.candidate.is_decided:
@@ -234,7 +234,7 @@ class _Compiled:
             return function()
         if kind is None:
             kind = self._kinds.setdefault(key, _Kind())
-            while len(self._kinds) > _MOST_KINDS:
+            while len(self._kinds) > _MAX_KINDS:
                 self._kinds.pop(next(iter(self._kinds)), None)
         program, candidate = kind.program, kind.candidate
         if program is None or candidate is None:
@@ -245,7 +245,7 @@ class _Compiled:
             return function()
         if candidate.is_decided:
             return self._computed(kind, function, values, arrays, targets)
-        return self._tried(kind, program, candidate, function, values, arrays)
+        return self._compared(kind, program, candidate, function, values, arrays)
 
     def _eager(
         self, kind: _Kind, function: Callable[[], Any], values: Sequence[Any], attributes: dict[str, Any], size: int
@@ -261,7 +261,7 @@ class _Compiled:
         if kind.eager_time < _MIN_SPEEDUP * seconds_to_enter():
             kind.give_up("NumPy is done before a program has been entered")
             self._eager_threshold = max(self._eager_threshold, size)
-        elif not _can_be_given(kind.form):
+        elif not _is_array_result(kind.form):
             kind.give_up("it returns what is no array")
         elif self._budget.is_free or self._budget.covers():
             with self._lock:
@@ -269,7 +269,7 @@ class _Compiled:
                     self._capture(kind, values, attributes)
         return result
 
-    def _tried(
+    def _compared(
         self,
         kind: _Kind,
         program: Program,
@@ -432,14 +432,14 @@ class _Vjp(VjpInto):
         return rule.run(function, (gradient, ans, *values), attributes, targets)
 
 
-def _can_be_given(form: Any) -> bool:
+def _is_array_result(form: Any) -> bool:
     """Tell whether a result of such types is what outputs of a program can be made."""
     if isinstance(form, tuple):
-        return all(map(_can_be_given, form))
+        return all(map(_is_array_result, form))
     return isinstance(form, type) and (form is numpy.ndarray or issubclass(form, (numpy.generic, Array)))
 
 
-class _Itself:
+class _ByIdentity:
     """An object in a key, which is that object only: another one may be equal, and have other attributes."""
 
     __slots__ = ("value",)
@@ -451,7 +451,7 @@ class _Itself:
         return id(self.value)
 
     def __eq__(self, another: object) -> bool:
-        return type(another) is _Itself and another.value is self.value
+        return type(another) is _ByIdentity and another.value is self.value
 
 
 def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
@@ -467,7 +467,7 @@ def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
         if value._node is not None:
             raise TypeError("it is recorded")
         return Array, _kind_of(value._data, arrays)
-    return frozen(value) if isinstance(value, _BY_VALUE) else _Itself(value)
+    return frozen(value) if isinstance(value, _BY_VALUE) else _ByIdentity(value)
 
 
 @functools.lru_cache(None)

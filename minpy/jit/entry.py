@@ -191,15 +191,15 @@ class _Numbers:
     def __init__(self, names: Names, variables: Sequence[str]) -> None:
         self.reads: dict[Any, str] = {}
         self._names, self._variables = names, variables
-        self._known: dict[int, str] = {}
+        self._computed: dict[int, str] = {}
 
     def lines(self, expression: Any) -> list[str]:
         """Return the lines that compute an expression, as far as it is not computed yet."""
-        if not isinstance(expression, ScalarCall) or id(expression) in self._known:
+        if not isinstance(expression, ScalarCall) or id(expression) in self._computed:
             return []
         lines = [line for operand in expression.operands for line in self.lines(operand)]
         operands = ", ".join(map(self.text, expression.operands))
-        variable = self._known[id(expression)] = f"e{len(self._known)}"
+        variable = self._computed[id(expression)] = f"e{len(self._computed)}"
         return [*lines, f"{variable} = {self._names.of(expression.function)}({operands})"]
 
     def text(self, expression: Any) -> str:
@@ -207,7 +207,7 @@ class _Numbers:
         if isinstance(expression, ScalarRead):
             return self._variables[expression.key] if expression.kind == "argument" else self.reads[expression.key]
         if isinstance(expression, ScalarCall):
-            return self._known[id(expression)]
+            return self._computed[id(expression)]
         return self._names.of(expression)
 
 

@@ -1,4 +1,4 @@
-"""What a specialization holds for, as source text of its entry, and in words where it does not hold any more."""
+"""Guards of a specialization: as source text for its entry, and in words where one fails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "where",
 ]
 
-# What reading a place raises where there is nothing any more; an empty cell is a ValueError.
+# What reading a place raises where its value is gone; an empty cell raises a ValueError.
 GONE = (AttributeError, IndexError, KeyError, ValueError)
 
 _LONGEST_TEXT = 60

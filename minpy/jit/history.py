@@ -21,7 +21,7 @@ from minpy.jit.pytrees import Nest
 
 __all__ = ["Capture", "History", "argument_paths", "miss_reason"]
 
-_MOST_CAPTURES = 100
+_MAX_CAPTURES = 100
 
 
 class Capture(NamedTuple):
@@ -48,7 +48,7 @@ class History:
         self.count += 1
         self.seconds += seconds
         self.captures.append(Capture(reason, note, seconds))
-        del self.captures[:-_MOST_CAPTURES]
+        del self.captures[:-_MAX_CAPTURES]
 
     def refuse(self, reason: str) -> None:
         """Note that the function runs as it is written from now on."""

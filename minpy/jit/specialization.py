@@ -21,11 +21,11 @@ from minpy.jit.pytrees import LEAF, Nest, unflatten
 
 __all__ = ["RUN_EAGERLY", "Specialization"]
 
-# What a specialization returns for a call that is to run as written, and is none that needs another capture.
+# What a specialization returns for a call that is to run eagerly, without another capture.
 RUN_EAGERLY = object()
 
 _data, _node = attrgetter("_data"), attrgetter("_node")
-_MOST_PROGRAMS = 16
+_MAX_PROGRAMS = 16
 
 
 class Specialization:
@@ -62,7 +62,7 @@ class Specialization:
         ours = [place for place, kind in enumerate(kinds) if issubclass(kind.cls, Array)]
         self._is_of_numpy = not ours
         self._has_foreign = len(ours) < len(nodes)
-        # Whose class and context what is computed gets; and the arrays of ours that hold integers.
+        # The array whose class and context results get; the arrays of minpy that hold integers.
         self._like = max(ours, key=lambda place: getattr(kinds[place].cls, "_precedence", 0), default=0)
         self._integers = [place for place in ours if kinds[place].dtype.kind in "iub"]
         self._in_order = self.sources == list(range(len(nodes)))
@@ -179,7 +179,7 @@ class Specialization:
         program = self.operator.program([array._data for array in inputs], requires_grad)
         if program.steps.refers:
             return None
-        if len(self._recorded) >= _MOST_PROGRAMS:
+        if len(self._recorded) >= _MAX_PROGRAMS:
             self._recorded.clear()
         self._recorded[state.training, requires_grad] = program
         return program
@@ -204,10 +204,10 @@ class Specialization:
     def gradients(
         self, arrays: Sequence[numpy.ndarray], argnums: Sequence[int]
     ) -> Callable[[Sequence[numpy.ndarray]], Any] | None:
-        """Return what gives (the result, the gradients of its sum) for NumPy's arrays; None, if it is not native code.
+        """Return a function of NumPy arrays that gives (result, gradients of its sum); None without native code.
 
-        `arrays`: such ones: of the arguments, then those that were read, then numbers. `argnums`: the positions of the
-        arguments that gradients are asked for. What is returned returns `NotImplemented` where it is not to run.
+        `arrays`: examples: of the arguments, then those that were read, then numbers. `argnums`: the positions of the
+        arguments that need gradients. The function returns `NotImplemented` where it must not run.
         """
         places = [self.sources.index(argnum) for argnum in argnums if argnum in self.sources]
         computed = [result.value for result in self.results if result.kind == "output"]

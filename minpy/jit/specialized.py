@@ -30,10 +30,10 @@ from minpy.jit.trial import Candidate
 
 __all__ = ["Specialized"]
 
-# More specializations than this are not kept: the one that was not used for longest goes.
-_MOST = 128
-# After so many captures that did not hold for their own calls, the function runs as it is written.
-_MOST_MISSES_AT_ONCE = 8
+# Beyond this many specializations the least recently used one is dropped.
+_MAX_SPECIALIZATIONS = 128
+# After this many captures that did not hold for their own calls, the function runs eagerly.
+_MAX_MISSES_AT_ONCE = 8
 # Of the tables of all functions: held while they are changed.
 _lock = threading.RLock()
 _numbers = itertools.count()
@@ -76,7 +76,7 @@ class Specialized:
         self._misses_at_once = 0
         self._number = next(_numbers)  # tells it apart in the budget, also from those that are gone
         # By the kind of call: those that differ in what the function read.
-        self._known: OrderedDict[Any, list[Candidate]] = OrderedDict()
+        self._candidates: OrderedDict[Any, list[Candidate]] = OrderedDict()
         self._last: Specialization | None = None
         # Numbers that have changed between calls: by the spec of a call, the positions of its leaves; and places.
         self._dynamic: dict[Nest, frozenset[int]] = {}
@@ -87,7 +87,7 @@ class Specialized:
     def specializations(self) -> list[Specialization]:
         """All that there are, the latest first."""
         with _lock:
-            return [row.specialization for rows in reversed(self._known.values()) for row in reversed(rows)]
+            return [row.specialization for rows in reversed(self._candidates.values()) for row in reversed(rows)]
 
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]) -> Any:
         """Return what the function returns, for a call for which `latest` does not hold."""
@@ -96,12 +96,12 @@ class Specialized:
             return self.eager(arguments, keywords)
         try:
             key = self._key_of(spec, leaves)
-            rows = self._known.get(key, ())
+            rows = self._candidates.get(key, ())
         except TypeError:  # there is something without a hash among them
             key, rows = None, ()
         for candidate in reversed(rows):
             if candidate.runs_eagerly:
-                self.budget.rest()
+                self.budget.skip_lookups()
                 return self._timed(arguments, keywords)
             began = perf_counter()
             try:
@@ -114,7 +114,7 @@ class Specialized:
                 return self.eager(arguments, keywords)
             if result is not MISS:
                 self._last = candidate.specialization
-                self._known.move_to_end(key)
+                self._candidates.move_to_end(key)
                 self.budget.note_use()
                 if not candidate.is_decided and not keeps_bits():  # both ways differ in the last bits
                     candidate.note(perf_counter() - began, lambda: self.function(*arguments, **keywords))
@@ -122,7 +122,7 @@ class Specialized:
                     self.latest = candidate.entry
                 return result
         if not self.budget.allows(None if key is None else (self._number, key), bool(rows)):
-            if self.budget.resting > 0:
+            if self.budget.lookups_to_skip > 0:
                 self.latest = _holds_never  # a call that rests does not even look whether anything holds
             return self._timed(arguments, keywords)
         return self._captured(key, arguments, keywords, spec, leaves)
@@ -132,10 +132,10 @@ class Specialized:
         dynamic = self._dynamic.get(spec, frozenset())
         return spec, *[_key(leaf, position in dynamic) for position, leaf in enumerate(leaves)], *_pattern(leaves)
 
-    def rest(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def call_eagerly(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function as written returns, without looking for a specialization."""
         self.history.calls += 1
-        self.budget.resting -= 1
+        self.budget.lookups_to_skip -= 1
         return self._timed(arguments, keywords)
 
     def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -176,7 +176,7 @@ class Specialized:
         refusal = specialization.contradiction()
         if result is MISS:  # another thread has changed something meanwhile, or something is not even like itself
             self._misses_at_once += 1
-            if self._misses_at_once < _MOST_MISSES_AT_ONCE:
+            if self._misses_at_once < _MAX_MISSES_AT_ONCE:
                 return self.eager(arguments, keywords)
             refusal = "what it refers to cannot be compared with what it was"
         if refusal is not None:
@@ -186,13 +186,13 @@ class Specialized:
         with _lock:
             note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""
             self.history.note(reason, note, seconds)
-            rows = self._known.setdefault(key, [])
+            rows = self._candidates.setdefault(key, [])
             candidate = Candidate(entry, specialization)
             rows.append(candidate)
-            del rows[:-_MOST]
-            self._known.move_to_end(key)
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)
+            del rows[:-_MAX_SPECIALIZATIONS]
+            self._candidates.move_to_end(key)
+            while len(self._candidates) > _MAX_SPECIALIZATIONS:
+                self._candidates.popitem(last=False)
             # The next call for which it holds finds it in the table, which notes that it is of use.
             self.latest, self._last = _holds_never, specialization
         return self.eager(arguments, keywords) if result is RUN_EAGERLY else result
@@ -207,7 +207,7 @@ class Specialized:
             if self.history.refusal is not None:
                 return
             self.history.refuse(reason)
-            self._known.clear()
+            self._candidates.clear()
             self.latest, self._last = _holds_never, None
             self._gradients = {}
         self._refused(reason)
@@ -234,7 +234,7 @@ class Specialized:
         assert spec is not None
         if len({id(argument) for argument in arguments}) != len(arguments):
             return
-        for candidate in reversed(self._known.get((spec, *keys, *range(len(arguments))), ())):
+        for candidate in reversed(self._candidates.get((spec, *keys, *range(len(arguments))), ())):
             specialization = candidate.specialization
             try:
                 reads = [row.source(row.container, row.key) for row in specialization.arrays_read]

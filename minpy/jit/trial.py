@@ -11,9 +11,9 @@ from typing import Any
 
 __all__ = ["Candidate", "trials"]
 
-# Calls that are timed both ways; one is enough of those that take so many seconds, if the specialization wins it.
+# Calls that are timed both ways; one is enough if it takes `_LONG` seconds and the specialization wins.
 _CALLS, _LONG = 3, 0.005
-# As written is chosen only where it is faster by so much.
+# The function runs eagerly only where that is faster by this factor.
 _MIN_SPEEDUP = 1.1
 
 
@@ -42,7 +42,7 @@ class Candidate:
 
     def __init__(self, entry: Any, specialization: Any) -> None:
         self.entry, self.specialization = entry, specialization
-        # Whether the trial is over, and the specialization has won, or there is none; whether it has lost.
+        # Whether the specialization has won, or needs no trial; `runs_eagerly`: whether it has lost.
         self.is_decided = not trials.enabled or not specialization.may_run_twice
         self.runs_eagerly = self._was_settled = False
         self._calls = 0

@@ -160,8 +160,8 @@ class KVStoreBase:
         """How many processes train together."""
         raise self._not_written("the property num_workers")
 
-    def _not_written(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} has no {what}: write one, or use mx.kv.create('device').")
+    def _not_written(self, member: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {member}: write one, or use mx.kv.create('device').")
 
     @staticmethod
     def register(klass: _C) -> _C:
@@ -187,10 +187,10 @@ class KVStoreBase:
         return enter_class(KVStoreBase.kv_registry, klass, "store")
 
 
-# How stores that sum in this process are called, and what makes them: `minpy.kvstore.kvstore` enters itself here.
+# Makers of stores that sum in this process, by name: `minpy.kvstore.kvstore` registers itself here.
 LOCAL: dict[str, Callable[[str], KVStoreBase]] = {}
 
-_SEVERAL = ("dist", "horovod", "byteps", "p3", "nccl")
+_DISTRIBUTED = ("dist", "horovod", "byteps", "p3", "nccl")
 
 
 def create(name: str = "local") -> KVStoreBase:
@@ -234,7 +234,7 @@ def create(name: str = "local") -> KVStoreBase:
         return registered()
     if key in LOCAL:
         return LOCAL[key](key)
-    if key.startswith(_SEVERAL):
+    if key.startswith(_DISTRIBUTED):
         raise MissingPartError(
             f"kvstore.create: there is no {name!r}: one process trains here, on the CPU. Use 'device', or register a "
             "class of your own that derives from KVStoreBase and sums over processes."

@@ -54,7 +54,7 @@ class CompositeEvalMetric(EvalMetric):
         for metric in metrics or ():
             self.add(metric)
 
-    def _made(self, metric: Any) -> EvalMetric:
+    def _created(self, metric: Any) -> EvalMetric:
         return create(metric)
 
     def add(self, metric: Any) -> None:
@@ -65,7 +65,7 @@ class CompositeEvalMetric(EvalMetric):
         metric : EvalMetric or str
             Also a function, and whatever `create` takes.
         """
-        self.metrics.append(self._made(metric))
+        self.metrics.append(self._created(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
         """Return a metric.

@@ -120,13 +120,13 @@ class EvalMetric:
         """
         self.update(self._chosen("label", label, self.label_names), self._chosen("prediction", pred, self.output_names))
 
-    def _chosen(self, what: str, arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]:
+    def _chosen(self, noun: str, arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]:
         if names is None:
             return [*arrays.values()]
         for name in names:
             if name not in arrays:
                 raise ArgumentValueError(
-                    f"{self.name}: there is no {what} {name!r}.{nearest(name, arrays)} There are "
+                    f"{self.name}: there is no {noun} {name!r}.{nearest(name, arrays)} There are "
                     f"{', '.join(map(repr, arrays)) or 'none'}."
                 )
         return [arrays[name] for name in names]
@@ -437,8 +437,8 @@ def as_classes(metric: EvalMetric, label: numpy.ndarray, classes: numpy.ndarray)
         return label.astype("int64").ravel(), classes.astype("int64").ravel()
 
 
-def checked_average(what: str, average: Any) -> str:
+def checked_average(caller: str, average: Any) -> str:
     """Return how batches are averaged: 'macro' or 'micro'."""
     if average not in ("macro", "micro"):
-        raise ArgumentValueError(f"{what}: average must be 'macro' or 'micro', got {describe(average)}.")
+        raise ArgumentValueError(f"{caller}: average must be 'macro' or 'micro', got {describe(average)}.")
     return str(average)

@@ -45,7 +45,7 @@ OutOfRangeError
 """
 
 
-class _OfClasses(EvalMetric):
+class _ProbabilityMetric(EvalMetric):
     def __init__(
         self, eps: float = 1e-12, name: str = "cross-entropy", output_names: Names = None, label_names: Names = None
     ) -> None:
@@ -77,7 +77,7 @@ class _OfClasses(EvalMetric):
 @alias("ce")
 @register
 @documented(sections=_SECTIONS)
-class CrossEntropy(_OfClasses):
+class CrossEntropy(_ProbabilityMetric):
     """The mean of -log(p + eps), where p is the probability of the right class; also called `'ce'`.
 
     {sections}
@@ -96,7 +96,7 @@ class CrossEntropy(_OfClasses):
 @register
 @documented(sections=_SECTIONS)
 @with_defaults(name="nll-loss")
-class NegativeLogLikelihood(_OfClasses):
+class NegativeLogLikelihood(_ProbabilityMetric):
     """The mean of -log(p + eps), where p is the probability of the right class; also called `'nll_loss'`.
 
     {sections}

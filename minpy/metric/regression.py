@@ -36,7 +36,7 @@ ShapeError
 """
 
 
-class _OfDifferences(EvalMetric):
+class _DifferenceMetric(EvalMetric):
     """The mean over batches of something that is computed of the differences of a batch."""
 
     def _error(self, differences: numpy.ndarray) -> Any:
@@ -66,7 +66,7 @@ class _OfDifferences(EvalMetric):
 @register
 @documented(sections=_SECTIONS)
 @with_names_only("mae")
-class MAE(_OfDifferences):
+class MAE(_DifferenceMetric):
     """The mean absolute error: the mean over batches of their mean |label - prediction|.
 
     {sections}
@@ -87,7 +87,7 @@ class MAE(_OfDifferences):
 @register
 @documented(sections=_SECTIONS)
 @with_names_only("mse")
-class MSE(_OfDifferences):
+class MSE(_DifferenceMetric):
     """The mean squared error: the mean over batches of their mean (label - prediction)².
 
     {sections}
@@ -108,7 +108,7 @@ class MSE(_OfDifferences):
 @register
 @documented(sections=_SECTIONS)
 @with_names_only("rmse")
-class RMSE(_OfDifferences):
+class RMSE(_DifferenceMetric):
     """The root of the mean squared error: the mean over batches of their √(mean (label - prediction)²).
 
     {sections}

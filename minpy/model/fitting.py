@@ -15,8 +15,8 @@ _SHOWN = 40
 
 def require_fit(
     function: str,
-    given: Mapping[str, Mapping[str, Any] | None],
-    wanted: Mapping[str, Mapping[str, Any]],
+    arrays_by_kind: Mapping[str, Mapping[str, Any] | None],
+    expected_by_kind: Mapping[str, Mapping[str, Any]],
     allow_missing: bool = False,
     allow_extra: bool = True,
     advice: str | None = None,
@@ -24,11 +24,11 @@ def require_fit(
     """Refuse parameters that do not fit, all of them at once."""
     rows: list[tuple[str, str, str, str]] = []
     kinds = dict.fromkeys(("missing", "superfluous", "shape"), 0)
-    for what, expected in wanted.items():
-        arrays = given.get(what) or {}
+    for noun, expected in expected_by_kind.items():
+        arrays = arrays_by_kind.get(noun) or {}
         if not isinstance(arrays, Mapping):
             raise ArgumentError(
-                f"{function}: the {what}s are {describe(arrays)}; expected a dict of names to NDArrays."
+                f"{function}: the {noun}s are {describe(arrays)}; expected a dict of names to NDArrays."
             )
         for name, target in expected.items():
             if name not in arrays:

@@ -17,7 +17,7 @@ from minpy.executor_manager import _split_input_slice
 from minpy.graph.ir import Value, variables
 from minpy.io import DataDesc
 from minpy.module.batch_parts import batch_axis, load_inputs, merged, part_of
-from minpy.module.resuming import go_on_after
+from minpy.module.resuming import resume_after
 from minpy.namespaces import module_functions
 from minpy.symbol import Symbol
 from minpy.symbol.binding import infer_known
@@ -26,8 +26,8 @@ from minpy.symbol.context_groups import context_groups, groups_of_each, place_no
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "ctx"]
 __dir__, __getattr__ = module_functions(__name__, __all__)
 
-# How many sets of shapes keep their executors: that of training, of the last batch, and of what is looked at between.
-_KEPT = 3
+# How many sets of input shapes keep their executors: for training, for the last batch and for validation.
+_MAX_BOUND = 3
 
 
 class DataParallelExecutorGroup:
@@ -108,7 +108,7 @@ class DataParallelExecutorGroup:
         self._bound: OrderedDict[Any, list[Any]] = OrderedDict()
         self._monitors: list[Any] = []
         self._lacks_labels = False
-        self.rounds_before = 0  # how often what this group goes on with has been trained
+        self.rounds_before = 0  # how many updates a resumed training has behind it
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def _requests(self, grad_req: Any) -> dict[str, str]:
@@ -219,7 +219,7 @@ class DataParallelExecutorGroup:
         if not reshape:
             self._bound.clear()
         self._bound[key] = execs
-        while len(self._bound) > _KEPT:
+        while len(self._bound) > _MAX_BOUND:
             self._bound.popitem(last=False)
         if execs is not self.execs:
             self._watch(execs)
@@ -280,11 +280,11 @@ class DataParallelExecutorGroup:
             )
         where = place_nodes("bind", self.symbol, context, context_groups("bind", groups))
         inferred = infer_known(self.symbol, dtypes, shapes)
-        symbol_shapes = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
+        symbol_names = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         nodes, state_nodes = variables(self.symbol.order)
         arguments: list[Any] = []
         gradients: list[Any] = []
-        for name, node in zip(symbol_shapes[0], nodes, strict=True):
+        for name, node in zip(symbol_names[0], nodes, strict=True):
             shape, dtype = inferred.shapes[Value(node)], inferred.dtypes[Value(node)]
             # Inputs have arrays of their own, as both groups may be in use; states go on if they fit.
             is_own = name in shapes or name not in self.param_names
@@ -299,11 +299,11 @@ class DataParallelExecutorGroup:
             arguments.append(nd.zeros(shape, where[node], dtype) if array is None else array)
             gradients.append(gradient)
         states = []
-        for name, node in zip(symbol_shapes[1], state_nodes, strict=True):
+        for name, node in zip(symbol_names[1], state_nodes, strict=True):
             shape, dtype = inferred.shapes[Value(node)], inferred.dtypes[Value(node)]
             array = self._shared(executors, "aux_dict", name, shape)
             states.append(nd.zeros(shape, where[node], dtype) if array is None else array)
-        requests = [self.grad_req[name] for name in symbol_shapes[0]]
+        requests = [self.grad_req[name] for name in symbol_names[0]]
         return self.symbol.bind(context, arguments, gradients, requests, states, group2ctx=groups)
 
     def _shared(self, executors: Sequence[Any], table: str, name: str, shape: Any) -> Any:
@@ -408,7 +408,7 @@ class DataParallelExecutorGroup:
         if self.rounds_before and is_train:
             rounds, self.rounds_before = self.rounds_before, 0
             for executor in self.execs:
-                go_on_after(executor, rounds)
+                resume_after(executor, rounds)
         for executor in self.execs:
             executor.forward(is_train)
 

@@ -304,7 +304,7 @@ class Module(BaseModule):
                 if initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
             params.append({name: arrays[name] for name in target_arrays})
-        self._keep(params)
+        self._store_params(params)
         self.params_initialized = True
         self._params_dirty = False
         group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
@@ -317,20 +317,20 @@ class Module(BaseModule):
         require_fit("set_params", values, expected, allow_missing=True, allow_extra=allow_extra)
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         if self._arg_params is None:
-            self._keep([{}, {}])
+            self._store_params([{}, {}])
 
-    def _keep(self, params: list[dict[str, Any]]) -> None:
-        """Take over parameters, into the arrays that there are: modules that share parameters share these, too."""
+    def _store_params(self, params: list[dict[str, Any]]) -> None:
+        """Copy parameters into the arrays that are there already: other modules may share these."""
         if self._arg_params is None:
             self._arg_params, self._aux_params = params
             return
-        for kept, arrays in zip((self._arg_params, self._aux_params), params, strict=True):
+        for own, arrays in zip((self._arg_params, self._aux_params), params, strict=True):
             for name, array in arrays.items():
-                before = kept.get(name)
+                before = own.get(name)
                 if before is not None and before.shape == array.shape and before.dtype == array.dtype:
                     array.copyto(before)
                 else:
-                    kept[name] = array
+                    own[name] = array
 
     def _on_first_context(self) -> dict[str, dict[str, Any]]:
         """Return the arrays of parameters and states on the first context, by name."""

@@ -192,7 +192,7 @@ class PythonLossModule(PythonModule):
             self._labels = data_batch.label[0]
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        self._one_context(merge_multi_context)
+        self._require_merged(merge_multi_context)
         return [self._scores]
 
     def backward(self, out_grads: Any = None) -> None:
@@ -210,9 +210,9 @@ class PythonLossModule(PythonModule):
         self._scores_grad = gradient if isinstance(gradient, nd.NDArray) else nd.array(gradient)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        self._one_context(merge_multi_context)
+        self._require_merged(merge_multi_context)
         return [self._scores_grad]
 
-    def _one_context(self, merge_multi_context: bool) -> None:
+    def _require_merged(self, merge_multi_context: bool) -> None:
         if merge_multi_context is not True:
             raise NotReadyError(f"{type(self).__name__} has one context: merge_multi_context=True.")

@@ -1,8 +1,8 @@
-"""A training that goes on from a checkpoint computes as the one that was not stopped: by the same code from the start.
+"""Makes training that is resumed from a checkpoint compute the same bits as training that was not stopped.
 
-The first run of a program finds out where its answers may be computed, the second computes there, and the third is
-native code: each may round otherwise. A module that goes on has those runs behind it, and what they find out is found
-out by a run of copies, which changes nothing.
+The first run of a program finds out where its results may be computed, the second computes there, and the third is
+native code: each may round differently. A resumed module has those runs behind it, so a run on copies, which changes
+nothing, takes their place.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from minpy.graph.frame import start
 from minpy.graph.schedule import is_trusted
 from minpy.ops.random.generator import generator
 
-__all__ = ["go_on_after"]
+__all__ = ["resume_after"]
 
 
-def go_on_after(executor: Any, rounds: int) -> None:
-    """Let an executor that is new compute what one does that has been trained so often."""
+def resume_after(executor: Any, rounds: int) -> None:
+    """Let a new executor compute what one does that has been trained for `rounds` updates."""
     program = executor._program(True)
     if program.rounds >= rounds or not all(map(is_trusted, program.steps.forward)):
         return

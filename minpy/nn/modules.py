@@ -83,14 +83,14 @@ class Variable(Layer):
         return {self._param_names[0]: self._shape}
 
 
-class _Plain(Layer):
+class _ParameterFree(Layer):
     """A layer without parameters."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name=name)
 
 
-class Identity(_Plain):
+class Identity(_ParameterFree):
     """What returns its argument.
 
     Examples
@@ -109,7 +109,7 @@ class Identity(_Plain):
         return X
 
 
-class ReLU(_Plain):
+class ReLU(_ParameterFree):
     """Rectified linear units: what is positive, and 0 elsewhere.
 
     Examples
@@ -128,7 +128,7 @@ class ReLU(_Plain):
         return layers.relu(X)
 
 
-class Logistic(_Plain):
+class Logistic(_ParameterFree):
     """The logistic function, 1 / (1 + exp(-x)).
 
     Examples
@@ -147,7 +147,7 @@ class Logistic(_Plain):
         return layers.sigmoid(X)
 
 
-class Tanh(_Plain):
+class Tanh(_ParameterFree):
     """The hyperbolic tangent.
 
     Examples
@@ -166,7 +166,7 @@ class Tanh(_Plain):
         return np.tanh(X)
 
 
-class Dropout(_Plain):
+class Dropout(_ParameterFree):
     """Elements dropped at random in training, where the others are not scaled; in inference all are, by 1 - p.
 
     Parameters
@@ -196,7 +196,7 @@ class Dropout(_Plain):
         return layers.dropout(data, self._p, mode="train" if self._mode == "training" else "test")
 
 
-class Reshape(_Plain):
+class Reshape(_ParameterFree):
     """An array in another shape.
 
     Parameters
@@ -250,7 +250,7 @@ class BatchReshape(Reshape):
         return np.reshape(X, (X.shape[0], *self._shape))
 
 
-class Flatten(_Plain):
+class Flatten(_ParameterFree):
     """An array as one row of numbers, examples and all.
 
     Examples
@@ -269,7 +269,7 @@ class Flatten(_Plain):
         return np.reshape(X, (X.size,))
 
 
-class BatchFlatten(_Plain):
+class BatchFlatten(_ParameterFree):
     """An array with each example as a row.
 
     Examples
@@ -354,7 +354,7 @@ class Symbolic(Layer):
         return dict(zip(self._aux_param_names, shapes, strict=True))
 
 
-class _OfOperator(Symbolic):
+class _OperatorLayer(Symbolic):
     """An operator of MXNet's as a layer of one argument; the arguments are the operator's."""
 
     def __init__(
@@ -385,7 +385,7 @@ class _OfOperator(Symbolic):
         return super().aux_param_shapes(data=input_shape)
 
 
-class FullyConnected(_OfOperator):
+class FullyConnected(_OperatorLayer):
     """A dense layer, `sym.FullyConnected`: x · weightᵀ + bias, of each example's numbers.
 
     Parameters
@@ -409,7 +409,7 @@ class FullyConnected(_OfOperator):
     _module_name = "fullyconnected"
 
 
-class Embedding(_OfOperator):
+class Embedding(_OperatorLayer):
     """Rows of a matrix, chosen by numbers: `sym.Embedding`.
 
     Parameters
@@ -432,7 +432,7 @@ class Embedding(_OfOperator):
     _module_name = "embedding"
 
 
-class Convolution(_OfOperator):
+class Convolution(_OperatorLayer):
     """A convolution, `sym.Convolution`.
 
     Parameters
@@ -458,7 +458,7 @@ class Convolution(_OfOperator):
     _module_name = "convolution"
 
 
-class Pooling(_OfOperator):
+class Pooling(_OperatorLayer):
     """The greatest, or the mean, of each window: `sym.Pooling`.
 
     Parameters
@@ -484,7 +484,7 @@ class Pooling(_OfOperator):
     _module_name = "pooling"
 
 
-class BatchNorm(_OfOperator):
+class BatchNorm(_OperatorLayer):
     """Batch normalization, `sym.BatchNorm`: in training by the batch's statistics, in inference by the moving ones.
 
     Parameters

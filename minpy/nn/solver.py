@@ -21,13 +21,13 @@ __all__ = ["Solver"]
 __dir__ = listing(__all__)
 
 
-def _rule(module: Any, name: Any, what: str) -> Any:
+def _rule(module: Any, name: Any, noun: str) -> Any:
     if callable(name):
         return name
     if name not in module.__all__:
         names = module.__all__
         raise ArgumentError(
-            f"Solver: there is no {what} {name!r}; there are {', '.join(names)}.{nearest(str(name), names)}"
+            f"Solver: there is no {noun} {name!r}; there are {', '.join(names)}.{nearest(str(name), names)}"
         )
     return getattr(module, name)
 
@@ -173,10 +173,10 @@ class Solver:
             self.train_acc_history.append(self.check_accuracy(self.train_dataiter, self.train_acc_num_samples))
             self.val_acc_history.append(self.check_accuracy(self.test_dataiter))
             if self.verbose:
-                what = "acc" if self.task_type == "classification" else "loss"
+                measure = "acc" if self.task_type == "classification" else "loss"
                 train, val = self.train_acc_history[-1], self.val_acc_history[-1]
                 print(
-                    f"(Epoch {self.epoch} / {self.num_epochs}) train {what}: {train:f}, val {what}: {val:f}, "
+                    f"(Epoch {self.epoch} / {self.num_epochs}) train {measure}: {train:f}, val {measure}: {val:f}, "
                     f"time: {time.perf_counter() - began:f}"
                 )
             score = self.val_acc_history[-1] if self.task_type == "classification" else -self.val_acc_history[-1]

@@ -1,8 +1,8 @@
-"""What reading a pickle of optimizer states may cost: work and memory in proportion to its bytes, and a bounded depth.
+"""Limits on reading a pickle of optimizer states: work and memory in proportion to its bytes, and a bounded depth.
 
-A pickle may name a value that it has made again and again. Tuples that each hold the one before twice are a few bytes
-a level, and twice as much as soon as somebody hashes, prints or walks them. So whatever is given to a call, becomes a
-key, or is returned is counted first as the tree that it would unfold to.
+A pickle may refer to one value many times. Tuples that each hold the previous one twice take a few bytes a level, but
+hashing, printing or walking them costs twice as much with every level. So what is passed to a call, becomes a key or
+is returned is first counted as the tree that it unfolds to.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from minpy.core.errors import FileFormatError
 
 __all__ = ["Budget", "require_harmless_call"]
 
-_DEEPEST = 100
-_FREE, _FOR_A_BYTE = 1 << 17, 8
+_MAX_DEPTH = 100
+_FREE, _PER_BYTE = 1 << 17, 8
 _SEQUENCES = (tuple, list, set, frozenset, collections.deque)
 _SIZED = (str, bytes, bytearray, range)
-_OF_BYTES = (bytes, bytearray, numpy.bytes_)
+_BYTES_TYPES = (bytes, bytearray, numpy.bytes_)
 _ENCODINGS = ("latin-1", "latin1", "utf-8", "utf8", "ascii", "strict", "surrogatepass")
 _ADVICE = "Updater.get_states and Trainer.save_states write none like that: the file is damaged, or means harm."
 
 
 class Budget:
-    """How much is left of what reading some bytes may take."""
+    """How many values may still be read from a pickle."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._left = _FREE + _FOR_A_BYTE * size
+        self._left = _FREE + _PER_BYTE * size
 
     def spend(self, values: Iterable[Any]) -> list[Any]:
-        """Count the values, what containers hold each time that it is met, and return what is no container."""
+        """Count the values, and what containers hold at each occurrence; return those that are no containers."""
         left, leaves = self._left, []
         path = [iter(values)]
         while path:
@@ -44,16 +44,16 @@ class Budget:
                 inner = _contents(value)
                 left -= 1 if inner is not None else 1 + _length(value)
                 if left < 0:
-                    most = _FREE + _FOR_A_BYTE * self._size
+                    most = _FREE + _PER_BYTE * self._size
                     raise FileFormatError(
                         f"optimizer states: {self._size} bytes that would unfold to more than {most} values, named "
                         f"again and again inside of each other. {_ADVICE}"
                     )
                 if inner is not None:
-                    if len(path) > _DEEPEST:
+                    if len(path) > _MAX_DEPTH:
                         raise FileFormatError(
                             f"optimizer states: {self._size} bytes with containers that are nested more than "
-                            f"{_DEEPEST} deep, or hold themselves. {_ADVICE}"
+                            f"{_MAX_DEPTH} deep, or hold themselves. {_ADVICE}"
                         )
                     path.append(inner)
                     break
@@ -87,7 +87,7 @@ def _contents(value: Any) -> Iterator[Any] | None:
 
 
 def _length(value: Any) -> int:
-    """Return how much whoever copies a value has to copy."""
+    """Return how many elements a copy of a value has."""
     if isinstance(value, _SIZED):
         return len(value)
     if isinstance(value, numpy.dtype):
@@ -97,14 +97,14 @@ def _length(value: Any) -> int:
 
 
 def require_harmless_call(function: Any, arguments: Iterable[Any]) -> None:
-    """Raise for calls that make much of little: bytes of a number, text by a slow encoding."""
+    """Raise for calls that cost more than their arguments suggest: bytes of a length, text by a slow encoding."""
     values = [*arguments]
     named = [function, *values]
-    if any(value is kind for value in named for kind in _OF_BYTES):
+    if any(value is kind for value in named for kind in _BYTES_TYPES):
         for argument in values:
             if hasattr(type(argument), "__index__") and not isinstance(argument, bool):
                 raise ValueError("it makes bytes of a number")
-    if any(value is kind for value in named for kind in (str, *_OF_BYTES)):
+    if any(value is kind for value in named for kind in (str, *_BYTES_TYPES)):
         for argument in values[1:]:
             if isinstance(argument, str) and argument not in _ENCODINGS:
                 raise ValueError(f"it decodes text by {argument[:40]!r}")

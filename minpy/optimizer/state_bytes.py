@@ -40,7 +40,7 @@ _BUILTINS = """
 bool bytearray bytes complex dict float frozenset int list object set slice str tuple
 """.split()  # noqa: SIM905
 _KINDS = "biufcSU"  # of dtypes: numbers and strings, of which each bit pattern is harmless
-_MOST = 1 << 20  # numbers of a range: a list of all would be made at one word
+_LONGEST_RANGE = 1 << 20  # a single opcode could make a list of them all
 
 
 def _latin1(text: str, encoding: str = "latin1") -> bytes:
@@ -55,14 +55,14 @@ class _NumPyArray:
 
 
 def _empty(kind: Any, shape: Any = (0,), dtype: Any = b"b") -> numpy.ndarray:
-    """Return the array that the state of one is then given to."""
+    """Return an empty array, whose state is set next."""
     if kind is not _NumPyArray:
         raise ValueError(f"arrays are numpy.ndarray, not {describe(kind)}")
     return numpy.empty(0, "b")
 
 
 def _dtype(code: Any, align: bool = False, copy: bool = False) -> numpy.dtype:
-    """Return a dtype of numbers or strings: memory that is said to be of objects could be made to run code."""
+    """Return a dtype of numbers or strings: memory read as objects could run code."""
     dtype = numpy.dtype(code if isinstance(code, (str, type)) else str(code))
     if dtype.kind not in _KINDS:
         raise ValueError(f"arrays are of numbers or strings, not of dtype {dtype}")
@@ -72,7 +72,7 @@ def _dtype(code: Any, align: bool = False, copy: bool = False) -> numpy.dtype:
 def _range(*bounds: int) -> range:
     """Return a range that may be listed."""
     numbers = range(*bounds)
-    if len(numbers) > _MOST:
+    if len(numbers) > _LONGEST_RANGE:
         raise ValueError(f"{numbers} is too long")
     return numbers
 
@@ -189,7 +189,7 @@ def _module_in_mxnet(module: str, name: str) -> str:
 
 
 def _counting(opcode: bytes, counted: slice) -> Callable[[Any], None]:
-    """Return how a word of a pickle is read, once the part of the stack that it puts somewhere is counted."""
+    """Return a loader of an opcode that first counts the part of the stack that it stores."""
     read = pickle._Unpickler.dispatch[opcode[0]]
 
     def load(reader: Any) -> None:
@@ -200,7 +200,7 @@ def _counting(opcode: bytes, counted: slice) -> Callable[[Any], None]:
 
 
 def _calling(opcode: bytes, size: int) -> Callable[[Any], None]:
-    """Return how a word that calls what is named is read, once what it is given, on top of the stack, is counted."""
+    """Return a loader of an opcode that calls: it first checks the call, the top `size` entries of the stack."""
     read = pickle._Unpickler.dispatch[opcode[0]]
 
     def load(reader: Any) -> None:
@@ -212,7 +212,7 @@ def _calling(opcode: bytes, size: int) -> Callable[[Any], None]:
 
 
 class _Reader(pickle._Unpickler):
-    """Reads pickles word by word: the reader that is written in C does not let itself be asked before `BUILD`."""
+    """Reads pickles opcode by opcode: the reader written in C has no hook before `BUILD`."""
 
     dispatch: ClassVar[dict[int, Any]] = {
         **pickle._Unpickler.dispatch,
@@ -246,7 +246,7 @@ class _Reader(pickle._Unpickler):
         require_harmless_call(function, arguments)
 
     def load_bytearray8(self) -> None:
-        """Read bytes, which must be there before memory is taken for them."""
+        """Read bytes, having checked that they are there before memory is allocated."""
         (length,) = struct.unpack("<Q", self.read(8))  # type: ignore[attr-defined]
         if length > self._bytes:
             raise EOFError
@@ -255,7 +255,7 @@ class _Reader(pickle._Unpickler):
     dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
 
     def load_build(self) -> None:
-        """Give an object its state: what a pickle has made itself, no class, and no dtype another meaning."""
+        """Set the state of an object that the pickle has made: no class, and no dtype to another meaning."""
         target, new_state = self.stack[-2:]  # type: ignore[attr-defined]
         self._budget.spend([new_state])
         if isinstance(target, (type, partial)):

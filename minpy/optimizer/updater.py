@@ -17,8 +17,8 @@ __all__ = ["Updater", "get_updater", "states_with_progress"]
 # when training goes on from a file, does not look at it.
 _PROGRESS = "__progress__"
 # What every optimizer has, so that one that was read lacks none of it.
-_NEEDED = ("aggregate_num", "lr", "wd", "num_update", "_index_update_count")
-_MOVING = ("num_update", "m_schedule", "last_lr", "cur_lr")
+_REQUIRED = ("aggregate_num", "lr", "wd", "num_update", "_index_update_count")
+_PROGRESS_NAMES = ("num_update", "m_schedule", "last_lr", "cur_lr")
 
 
 class Updater:
@@ -170,7 +170,7 @@ class Updater:
                 f"{describe(loaded)}{'' if isinstance(loaded, dict) else ', and no states'}. Give what "
                 "Updater.get_states, or Trainer.save_states, has written."
             )
-        lacking = [name for name in _NEEDED if not hasattr(optimizer, name)]
+        lacking = [name for name in _REQUIRED if not hasattr(optimizer, name)]
         if lacking:
             raise FileFormatError(
                 f"set_states: the {type(optimizer).__name__} that comes with the states has no {', '.join(lacking)}. "
@@ -214,7 +214,7 @@ def states_with_progress(updater: Updater) -> bytes:
     MXNet reads them as well, without the counts, as those that `Updater.get_states` returns.
     """
     optimizer = updater.optimizer
-    progress: dict[str, Any] = {name: getattr(optimizer, name) for name in _MOVING if hasattr(optimizer, name)}
+    progress: dict[str, Any] = {name: getattr(optimizer, name) for name in _PROGRESS_NAMES if hasattr(optimizer, name)}
     progress["counts"] = optimizer._all_index_update_counts
     return dump_states({**updater.states, _PROGRESS: progress})
 
@@ -232,7 +232,7 @@ def _take_progress(optimizer: Optimizer, progress: Any) -> None:
             f"set_states: the counts of updates are {describe(progress)}; expected a dict of devices to dicts of "
             "indices to integers. The states are damaged."
         )
-    for name in _MOVING:
+    for name in _PROGRESS_NAMES:
         value = progress.get(name)
         if name in progress and hasattr(optimizer, name) and (value is None or isinstance(value, (int, float))):
             setattr(optimizer, name, value)

@@ -60,11 +60,11 @@ def _binary(kind: str, hint: str, scalar_kind: str) -> Callable[[Symbol, Any], A
     return method
 
 
-def _refused(symbol: Symbol, other: Any, kind: str) -> Any:
-    if isinstance(other, str) or other is None:
+def _refused(symbol: Symbol, value: Any, kind: str) -> Any:
+    if isinstance(value, str) or value is None:
         return NotImplemented
-    raise (NoValueError if isinstance(other, (Array, numpy.ndarray)) else ArgumentError)(
-        f"{kind} of {symbol!r} and {describe(other)}: symbols are combined with symbols and numbers. Make the array an "
+    raise (NoValueError if isinstance(value, (Array, numpy.ndarray)) else ArgumentError)(
+        f"{kind} of {symbol!r} and {describe(value)}: symbols are combined with symbols and numbers. Make the array an "
         "input: mx.sym.var(name), with its value given when the graph is bound."
     )
 

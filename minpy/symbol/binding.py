@@ -28,7 +28,7 @@ __all__ = ["bind", "infer_known", "simple_bind"]
 _REQUESTS = ("write", "add", "null")
 
 
-def _by_name(arrays: Any, names: Sequence[str], what: str, optional: bool = False) -> list[Any]:
+def _by_name(arrays: Any, names: Sequence[str], noun: str, optional: bool = False) -> list[Any]:
     """Return arrays in the order of `names`, from a list or a dict of them."""
     if arrays is None and (optional or not names):
         return [None] * len(names)
@@ -37,27 +37,27 @@ def _by_name(arrays: Any, names: Sequence[str], what: str, optional: bool = Fals
         missing = [name for name in names if name not in arrays]
         if missing and not optional:
             raise ArgumentValueError(
-                f"bind: {what}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
+                f"bind: {noun}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
                 + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
             )
         return [arrays.get(name) for name in names]
     if arrays is None:
-        raise ArgumentError(f"bind: no {what}s are given; expected {', '.join(names)}.")
+        raise ArgumentError(f"bind: no {noun}s are given; expected {', '.join(names)}.")
     if not isinstance(arrays, (list, tuple)):
         raise ArgumentError(
-            f"bind: the {what}s are {describe(arrays)}; expected a list or dict of NDArrays: {', '.join(names)}."
+            f"bind: the {noun}s are {describe(arrays)}; expected a list or dict of NDArrays: {', '.join(names)}."
         )
     if len(arrays) != len(names):
-        raise ArgumentValueError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
+        raise ArgumentValueError(f"bind: {len(arrays)} {noun}s given; expected {len(names)}: {', '.join(names)}.")
     return list(arrays)
 
 
-def _warn_of_unknown(what: str, given: Mapping[str, Any], names: Sequence[str], level: int) -> None:
+def _warn_of_unknown(caller: str, arguments: Mapping[str, Any], names: Sequence[str], level: int) -> None:
     """Warn of names that a symbol does not have; they are not used. The user's call is `level` frames further up."""
-    for name in given:
+    for name in arguments:
         if name not in names:
             warnings.warn(
-                f"{what} names {name!r}, which is no argument and is not used; the symbol has {', '.join(names)}."
+                f"{caller} names {name!r}, which is no argument and is not used; the symbol has {', '.join(names)}."
                 + nearest(name, names),
                 UserWarning,
                 stacklevel=level + 1,
@@ -84,12 +84,12 @@ def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     return requests
 
 
-def _require_arrays(arrays: Sequence[Any], names: Sequence[str], what: str, optional: bool = False) -> None:
+def _require_arrays(arrays: Sequence[Any], names: Sequence[str], noun: str, optional: bool = False) -> None:
     for name, array in zip(names, arrays, strict=True):
         if array is None and not optional:
-            raise ArgumentError(f"bind: {what} {name!r} is None; expected {', '.join(names)}.")
+            raise ArgumentError(f"bind: {noun} {name!r} is None; expected {', '.join(names)}.")
         if array is not None and not isinstance(array, NDArray):
-            raise ArgumentError(f"bind: {what} {name!r} is {describe(array)}; expected an NDArray: mx.nd.array(...).")
+            raise ArgumentError(f"bind: {noun} {name!r} is {describe(array)}; expected an NDArray: mx.nd.array(...).")
 
 
 def _require_memory_apart(names: Sequence[str], arguments: Sequence[Any], gradients: Sequence[Any]) -> None:
@@ -241,14 +241,14 @@ def simple_bind(
     inputs = [*names, *(node.name for node in state_nodes)]
     _warn_of_unknown("simple_bind", kwargs, inputs, 2)
     shapes = {name: shape for name, shape in kwargs.items() if name in inputs}
-    known = infer_known(self, type_dict or {}, shapes)
+    facts = infer_known(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
     where = place_nodes("simple_bind", self, context, context_groups("simple_bind", group2ctx))
 
     from minpy.symbol.executor import Executor
 
     def new_arrays(nodes: Sequence[Node]) -> list[NDArray]:
-        return [zeros(known.shapes[Value(node)], where[node], known.dtypes[Value(node)]) for node in nodes]
+        return [zeros(facts.shapes[Value(node)], where[node], facts.dtypes[Value(node)]) for node in nodes]
 
     requests = _requests(grad_req, names)
     arguments = new_arrays(argument_nodes)
@@ -257,7 +257,7 @@ def simple_bind(
         for array, request in zip(arguments, requests, strict=True)
     ]
     places = [where[value.node] for value in self.values]
-    return Executor(self, context, arguments, gradients, requests, new_arrays(state_nodes), known, places)
+    return Executor(self, context, arguments, gradients, requests, new_arrays(state_nodes), facts, places)
 
 
 def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:
@@ -266,14 +266,14 @@ def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, A
     from minpy.symbol.executor import missing_text
 
     dtypes = symbol._infer_type("simple_bind", (), types, default="float32").known
-    known = Known(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
+    facts = Known(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
     for node in symbol.order:
-        if node.operator is None and not is_known(known.shapes.get(Value(node))):
+        if node.operator is None and not is_known(facts.shapes.get(Value(node))):
             raise ShapeError(
                 f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}"
                 + _about_zeros(shapes)
             )
-    return known
+    return facts
 
 
 @method

@@ -393,7 +393,7 @@ def dtype_code(dtype: Any) -> int:
     try:
         return DTYPE_NUMBERS[numpy.dtype(dtype).newbyteorder("<")]
     except (TypeError, KeyError):
-        names = ", ".join(known.name for known in DTYPE_NUMBERS)
+        names = ", ".join(number.name for number in DTYPE_NUMBERS)
         raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {names}.") from None
 
 

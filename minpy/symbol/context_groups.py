@@ -18,7 +18,7 @@ __all__ = ["context_groups", "groups_of_each", "place_nodes"]
 _KEY = "__ctx_group__"
 
 
-def context_groups(what: str, group2ctx: object) -> dict[str, Context]:
+def context_groups(caller: str, group2ctx: object) -> dict[str, Context]:
     """Return the context of each group that a call names; none for None.
 
     Raises
@@ -32,13 +32,13 @@ def context_groups(what: str, group2ctx: object) -> dict[str, Context]:
         return {}
     if not isinstance(group2ctx, Mapping):
         raise ArgumentError(
-            f"{what}: group2ctx is {describe(group2ctx)}; expected a dict of contexts by the names of groups, such as "
-            "{'stage1': mx.cpu(0), 'stage2': mx.cpu(1)}."
+            f"{caller}: group2ctx is {describe(group2ctx)}; expected a dict of contexts by the names of groups, such "
+            "as {'stage1': mx.cpu(0), 'stage2': mx.cpu(1)}."
         )
     for group, context in group2ctx.items():
         if not isinstance(context, Context):
             raise ArgumentError(
-                f"{what}: group2ctx[{group!r}] is {describe(context)}; expected a Context, such as mx.cpu(1)."
+                f"{caller}: group2ctx[{group!r}] is {describe(context)}; expected a Context, such as mx.cpu(1)."
             )
     return {group: resolve_context(context) for group, context in group2ctx.items()}
 
@@ -87,7 +87,7 @@ def groups_of_each(group2ctxs: Any, count: int) -> list[dict[str, Any] | None]:
     return by_executor
 
 
-def place_nodes(what: str, symbol: Symbol, default: Context, groups: Mapping[str, Context]) -> dict[Node, Context]:
+def place_nodes(caller: str, symbol: Symbol, default: Context, groups: Mapping[str, Context]) -> dict[Node, Context]:
     """Return where each node lies: on its group's context, or as its first input that has one, or on the default.
 
     States of an operator lie where it does. Variables of no group are on the default context.
@@ -105,7 +105,7 @@ def place_nodes(what: str, symbol: Symbol, default: Context, groups: Mapping[str
         if group is not None:
             if group not in groups:
                 raise ArgumentError(
-                    f"{what}: {node.name!r} is of ctx_group {group!r}, and group2ctx has no context for it: it has "
+                    f"{caller}: {node.name!r} is of ctx_group {group!r}, and group2ctx has no context for it: it has "
                     f"{', '.join(map(repr, groups))}.{nearest(group, groups)}"
                 )
             contexts[node] = groups[group]

@@ -41,9 +41,9 @@ class _Scope:
     def slot(self, value: Value) -> Symbol:
         """Return a new variable, which stands for a value in the function."""
         base = f"{value.node.name}-{value.index}"
-        taken = {node.name for node in self.slots}
+        slot_names = {node.name for node in self.slots}
         names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(1)))
-        slot = variable(next(name for name in names if name not in taken), **current_scope().get(None))
+        slot = variable(next(name for name in names if name not in slot_names), **current_scope().get(None))
         self.slots[slot.node] = value
         return Symbol([slot])
 
@@ -109,8 +109,8 @@ class _Scope:
         return [*order]
 
 
-def _values(value: Any, what: str) -> list[Value]:
-    return [entry for symbol in flattened(value, Symbol, what) for entry in symbol.values]
+def _values(value: Any, caller: str) -> list[Value]:
+    return [entry for symbol in flattened(value, Symbol, caller) for entry in symbol.values]
 
 
 def _as_lists(value: Any) -> Any:
@@ -208,9 +208,9 @@ def foreach(
     slots = [*scope.slots]
     for number, (slot, value) in enumerate(scope.slots.items()):
         if slot not in nodes:
-            what = "data" if number < len(slices) else "state"
+            role = "data" if number < len(slices) else "state"
             raise ArgumentValueError(
-                f"sym.contrib.foreach: the body does not use {what} {value!r}; leave it out, or return it as it is."
+                f"sym.contrib.foreach: the body does not use {role} {value!r}; leave it out, or return it as it is."
             )
     inputs = {**scope.slots, **dict(captured)}  # those of the slots come first
     input_numbers = {node: number for number, node in enumerate(inputs)}

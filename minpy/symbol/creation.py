@@ -131,7 +131,7 @@ _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _base(array_operator: Operator) -> str | None:
+def _plain_name(array_operator: Operator) -> str | None:
     """Return the plain name of an operator of two arrays: `add` for `broadcast_add`; None for other operators."""
     if array_operator.signature.inputs != ("lhs", "rhs"):
         return None
@@ -140,13 +140,13 @@ def _base(array_operator: Operator) -> str | None:
 
 def scalar_kind(array_operator: Operator, number_on_right: bool) -> str | None:
     """Return the operator of an array and a number that an operator of two arrays is with a number; None if none is."""
-    forms = NUMBER_FORMS.get(_base(array_operator) or "")
+    forms = NUMBER_FORMS.get(_plain_name(array_operator) or "")
     return None if forms is None else f"_{forms[0 if number_on_right else 1]}_scalar"
 
 
 def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Symbol]:
     """Return the function of an operator, so that one of its two inputs may be a number."""
-    base, signature = _base(OPERATORS[kind]), OPERATORS[kind].signature
+    base, signature = _plain_name(OPERATORS[kind]), OPERATORS[kind].signature
     if scalar_kind(OPERATORS[kind], True) is None:
         return function
 

@@ -134,11 +134,11 @@ def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
     return kind(values)
 
 
-def _value(nodes: dict[GraphNode, Node], entry: Entry, what: str) -> Value:
+def _value(nodes: dict[GraphNode, Node], entry: Entry, noun: str) -> Value:
     node = nodes[entry.node]
     count = len(node.output_names())
     if not isinstance(entry.index, int) or not 0 <= entry.index < count:
-        raise EditingError(f"{what} is output {entry.index} of {node.described()}, which has {count}.")
+        raise EditingError(f"{noun} is output {entry.index} of {node.described()}, which has {count}.")
     return Value(node, entry.index)
 
 

@@ -251,17 +251,17 @@ class Executor:
             For a value of another shape. Nothing has changed then.
         """
         copied = []
-        for values, arrays, what in (
+        for values, arrays, noun in (
             (arg_params, self.arg_dict, "argument"),
             (aux_params or {}, self.aux_dict, "auxiliary state"),
         ):
             for name, value in values.items():
                 if name in arrays:
                     target = arrays[name]
-                    copied.append((_fitting(value, target, f"copy_params_from: {what} {name!r}"), target))
+                    copied.append((_fitting(value, target, f"copy_params_from: {noun} {name!r}"), target))
                 elif not allow_extra_params:
                     raise ArgumentValueError(
-                        f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(arrays) or 'none'}."
+                        f"copy_params_from: the symbol has no {noun} {name!r}; it has {', '.join(arrays) or 'none'}."
                         f"{nearest(name, arrays)} Pass allow_extra_params=True to leave out what it does not have."
                     )
         for raw, target in copied:
@@ -424,7 +424,7 @@ class Executor:
                 is_train,
                 self._grad_req if is_train else None,
                 repeatable=bool(self._grad_req),
-                known=self._inferred,
+                facts=self._inferred,
                 inline=self._monitor is None,
             )
         return program
@@ -504,13 +504,13 @@ class Executor:
                         "mx.nd.zeros(shape)."
                     )
 
-    def _require_bound_kind(self, what: str, node: Node, raw: numpy.ndarray) -> None:
+    def _require_bound_kind(self, noun: str, node: Node, raw: numpy.ndarray) -> None:
         """Refuse an array of another shape or dtype than the variable was bound with."""
         shape, dtype = self._shapes[Value(node)], self._dtypes[Value(node)]
         if raw.shape != shape:
-            raise ShapeError(f"{self!r}: {what} has shape {raw.shape} now; expected {shape}, with which it was bound.")
+            raise ShapeError(f"{self!r}: {noun} has shape {raw.shape} now; expected {shape}, with which it was bound.")
         if raw.dtype != dtype:
-            raise DTypeError(f"{self!r}: {what} has dtype {raw.dtype} now; expected {dtype}, with which it was bound.")
+            raise DTypeError(f"{self!r}: {noun} has dtype {raw.dtype} now; expected {dtype}, with which it was bound.")
 
     def _new(self, data: numpy.ndarray, index: int) -> NDArray:
         like = self.arg_arrays[0] if self.arg_arrays else None
@@ -600,16 +600,16 @@ def _share(left: numpy.ndarray, right: numpy.ndarray) -> bool:
     return numpy.may_share_memory(left, right)
 
 
-def _fitting(value: Any, target: NDArray, what: str) -> Any:
+def _fitting(value: Any, target: NDArray, subject: str) -> Any:
     """Return the numbers of a value that is to be written into an array."""
     try:
         raw = as_raw(value)
     except (TypeError, ValueError):
         raw = None
     if raw is None or raw.dtype.kind not in "biufc":
-        raise DTypeError(f"{what} is {describe(value)}; expected an array of numbers.")
+        raise DTypeError(f"{subject} is {describe(value)}; expected an array of numbers.")
     if raw.shape != target.shape:
-        raise ShapeError(f"{what} has shape {raw.shape}; expected {target.shape}, with which it was bound.")
+        raise ShapeError(f"{subject} has shape {raw.shape}; expected {target.shape}, with which it was bound.")
     return raw
 
 

@@ -310,31 +310,31 @@ class PythonGraphOperator(OperatorAroundGraph):
         outputs = []
         for index, (result, head) in enumerate(zip(returned, heads, strict=True)):
             array = raw_of(result)
-            what = f"{self.__name__}: output {index} of what runs its graph"
+            subject = f"{self.__name__}: output {index} of what runs its graph"
             if not isinstance(array, (numpy.ndarray, numpy.generic, int, float, complex)):
-                raise ArgumentError(f"{what} is {describe(result)}; expected an array.")
+                raise ArgumentError(f"{subject} is {describe(result)}; expected an array.")
             array = numpy.asarray(array)
             if array.shape != shapes[head]:
-                raise ShapeError(f"{what} has shape {show_shape(array.shape)}; expected {show_shape(shapes[head])}.")
+                raise ShapeError(f"{subject} has shape {show_shape(array.shape)}; expected {show_shape(shapes[head])}.")
             if not numpy.can_cast(array.dtype, dtypes[head], "same_kind"):
-                raise DTypeError(f"{what} is of {array.dtype}; expected {dtypes[head]}.")
+                raise DTypeError(f"{subject} is of {array.dtype}; expected {dtypes[head]}.")
             outputs.append(numpy.array(array, dtype=dtypes[head], order="C"))  # a copy: nobody else keeps it
         return outputs
 
     def _known_for(self, arrays: Sequence[numpy.ndarray]) -> Known:
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
-        known = self._known_by_kind.get(kinds)
-        if known is None:
+        facts = self._known_by_kind.get(kinds)
+        if facts is None:
             while len(self._known_by_kind) >= 64:
                 self._known_by_kind.pop(next(iter(self._known_by_kind)), None)
-            known = self._known_by_kind[kinds] = self.graph.known(arrays)
-        return known
+            facts = self._known_by_kind[kinds] = self.graph.known(arrays)
+        return facts
 
     # -- gradients ---------------------------------------------------------------------------------------------------
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -353,7 +353,7 @@ class PythonGraphOperator(OperatorAroundGraph):
             return [*self._runnable.gradients(arguments, upstream, requires_grad)]
         if self._instance is None:
             self._instance = self._runner(self._runnable)
-        outputs = [read_only(array) for array in (answer if type(answer) is tuple else (answer,))]
+        outputs = [read_only(array) for array in (result if type(result) is tuple else (result,))]
         inputs = [read_only(array) for array in arguments]
         try:
             gradients = self._instance.backward([read_only(array) for array in upstream], inputs, outputs)

@@ -36,14 +36,14 @@ def label_names(symbol: Symbol) -> list[str]:
     ['softmax_label']
     """
     labels: dict[Node, None] = {}
-    others = {value.node for value in symbol.values}
+    non_labels = {value.node for value in symbol.values}
     for node in symbol.order:
         for position, value in enumerate(node.inputs):
             if value.node.is_variable and position == 1 and node.operator.__name__ in _PREDICTS:
                 labels[value.node] = None
             else:
-                others.add(value.node)
-    return [node.name for node in labels if node not in others]
+                non_labels.add(value.node)
+    return [node.name for node in labels if node not in non_labels]
 
 
 def without_labels(symbol: Symbol, labels: Collection[str]) -> Symbol:

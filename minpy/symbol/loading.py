@@ -29,7 +29,7 @@ from minpy.symbol.not_here import Missing, advice_of, is_known, shortened, table
 from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
-from minpy.symbol.upgrading import CURRENT, missing_inputs, numpy_shape_text, taken_for_inputs, upgraded
+from minpy.symbol.upgrading import CURRENT, missing_inputs, numpy_shape_text, pop_input_attributes, upgraded
 
 __all__ = ["Reader"]
 
@@ -147,15 +147,17 @@ class Reader:
             self.fail(f"it is no symbol, but {_shown(document)}; expected an object with nodes and heads")
         return document
 
-    def _check_keys(self, item: Mapping[str, Any], known: Sequence[str], needed: Sequence[str], what: str) -> None:
-        for key in needed:
+    def _check_keys(
+        self, item: Mapping[str, Any], allowed: Sequence[str], required: Sequence[str], subject: str
+    ) -> None:
+        for key in required:
             if key not in item:
-                self.fail(f'{what} has no "{key}"; it has {", ".join(map(shortened, [*item][:12])) or "nothing"}')
+                self.fail(f'{subject} has no "{key}"; it has {", ".join(map(shortened, [*item][:12])) or "nothing"}')
         for key in item:
-            if key not in known:
+            if key not in allowed:
                 self.fail(
-                    f"{what} has an unknown entry {shortened(key)}; known are {', '.join(known)}."
-                    f"{nearest(key[:100], known)}".rstrip(".")
+                    f"{subject} has an unknown entry {shortened(key)}; known are {', '.join(allowed)}."
+                    f"{nearest(key[:100], allowed)}".rstrip(".")
                 )
 
     def _version(self, document: dict[str, Any]) -> int:
@@ -168,77 +170,79 @@ class Reader:
     # -- nodes -----------------------------------------------------------------------------------------------------
 
     def _row(self, number: int, item: Any) -> _Row:
-        what = f"node {number}"
+        subject = f"node {number}"
         if not isinstance(item, dict):
-            self.fail(f"{what} is {_shown(item)}; expected an object with op, name and inputs")
+            self.fail(f"{subject} is {_shown(item)}; expected an object with op, name and inputs")
         if isinstance(item.get("name"), str):
-            what = f"node {number} ({shortened(item['name'])})"
-        self._check_keys(item, _NODE_KEYS, ("op", "name", "inputs"), what)
+            subject = f"node {number} ({shortened(item['name'])})"
+        self._check_keys(item, _NODE_KEYS, ("op", "name", "inputs"), subject)
         for key in ("op", "name"):
             if not isinstance(item[key], str):
-                self.fail(f'{what}: "{key}" is {_shown(item[key])}; expected a string')
+                self.fail(f'{subject}: "{key}" is {_shown(item[key])}; expected a string')
         attributes: dict[str, str] = {}
         for key in _ATTRIBUTE_KEYS:
             texts = item.get(key, {})
             if not isinstance(texts, dict):
-                self.fail(f'{what}: "{key}" is {_shown(texts)}; expected an object of strings')
+                self.fail(f'{subject}: "{key}" is {_shown(texts)}; expected an object of strings')
             for name, text in texts.items():
                 if not isinstance(text, str):
-                    self.fail(f"{what}: attribute {shortened(name)} is {_shown(text)}; expected a string")
+                    self.fail(f"{subject}: attribute {shortened(name)} is {_shown(text)}; expected a string")
             attributes.update(texts)
         if item.get("control_deps"):
-            self.fail(f'{what} has "control_deps", which minpy does not support', "")
+            self.fail(f'{subject} has "control_deps", which minpy does not support', "")
         if item.get("subgraphs") and item["op"] not in CONTROL_FLOW and item["op"] not in FAMILIES:
             self.fail(
-                f'{what} has "subgraphs", which {", ".join(CONTROL_FLOW)} have, and operators of native libraries and '
-                f"of partitioners; there is no such operator {shortened(item['op'])}",
+                f'{subject} has "subgraphs", which {", ".join(CONTROL_FLOW)} have, and operators of native libraries '
+                f"and of partitioners; there is no such operator {shortened(item['op'])}",
                 "Load the library first, with mx.library.load, or register the partitioner.",
             )
         for text in (item["name"], *attributes, *attributes.values()):
             if not _is_unicode(text):
-                self.fail(f"{what}: {shortened(text)} is half of a surrogate pair, no text")
-        entries = self._entries(item["inputs"], number, f'{what}: "inputs"')
+                self.fail(f"{subject}: {shortened(text)} is half of a surrogate pair, no text")
+        entries = self._entries(item["inputs"], number, f'{subject}: "inputs"')
         row = _Row(
             number,
             present_name(item["op"]),
             item["name"],
             attributes,
             entries,
-            self._graphs(item.get("subgraphs", []), what),
+            self._graphs(item.get("subgraphs", []), subject),
         )
         if row.op == "null" and (row.inputs or not row.name):
             self.fail(f"{row}: a variable must have a name and no inputs")
         return row
 
-    def _graphs(self, items: Any, what: str) -> list[Symbol]:
+    def _graphs(self, items: Any, subject: str) -> list[Symbol]:
         """Return the graphs inside of a node."""
         if not isinstance(items, list):
-            self.fail(f'{what}: "subgraphs" is {_shown(items)}; expected a list of graphs')
+            self.fail(f'{subject}: "subgraphs" is {_shown(items)}; expected a list of graphs')
         if items and self._level >= _MOST_LEVELS:
-            self.fail(f"{what}: graphs are nested more than {_MOST_LEVELS} deep")
+            self.fail(f"{subject}: graphs are nested more than {_MOST_LEVELS} deep")
         graphs = []
         for position, item in enumerate(items):
             if not isinstance(item, dict):
-                self.fail(f'{what}: "subgraphs"[{position}] is {_shown(item)}; expected an object with nodes and heads')
-            inner = Reader(f"{self.source}: {what}: graph {position}", self._level + 1)
+                self.fail(
+                    f'{subject}: "subgraphs"[{position}] is {_shown(item)}; expected an object with nodes and heads'
+                )
+            inner = Reader(f"{self.source}: {subject}: graph {position}", self._level + 1)
             inner._check_keys(item, _DOCUMENT_KEYS, ("nodes", "heads"), "it")
             inner.version, inner._has_numpy_shapes = self.version, self._has_numpy_shapes
             graphs.append(inner._symbol(item))
         return graphs
 
-    def _entries(self, items: Any, count: int, what: str) -> list[tuple[int, int]]:
+    def _entries(self, items: Any, count: int, subject: str) -> list[tuple[int, int]]:
         """Return pairs of (node, output), where the node is among the first `count`."""
         if not isinstance(items, list):
-            self.fail(f"{what} is {_shown(items)}; expected a list of [node, output, version]")
+            self.fail(f"{subject} is {_shown(items)}; expected a list of [node, output, version]")
         entries = []
         for position, item in enumerate(items):
             if not (
                 isinstance(item, list) and 2 <= len(item) <= 3 and all(type(part) is int and part >= 0 for part in item)
             ):
-                self.fail(f"{what}[{position}] is {_shown(item)}; expected [node, output, version], numbers from 0")
+                self.fail(f"{subject}[{position}] is {_shown(item)}; expected [node, output, version], numbers from 0")
             if item[0] >= count:
                 self.fail(
-                    f"{what}[{position}] names node {_shown(item[0])}; expected a node that comes before, "
+                    f"{subject}[{position}] names node {_shown(item[0])}; expected a node that comes before, "
                     + (f"0 to {count - 1}" if count else "and there is none")
                 )
             entries.append((item[0], item[1]))
@@ -340,7 +344,7 @@ class Reader:
                 annotations, texts = {**texts, **annotations}, {}  # MXNet keeps whatever such operators have
             if not operator.builtin:
                 inputs = self._with_numbers(row, operator, texts, inputs)
-            for_inputs = taken_for_inputs(signature.inputs, texts, self.version)
+            for_inputs = pop_input_attributes(signature.inputs, texts, self.version)
             attributes = self._attributes(row, operator, texts)
         names_of_inputs = operator.input_names(attributes, self._number_of_inputs(row, operator, texts, len(inputs)))
         inputs += missing_inputs(row.name, names_of_inputs, len(inputs), annotations, self.version)

@@ -233,25 +233,25 @@ def _passed(
         _require_different_names(where, graph, names_before)
     names = result.list_arguments(), result.list_auxiliary_states()
     _require_kinds(where, graph, names)
-    for own, others in zip(new, (graph.new_args, graph.new_aux), strict=True):
-        own.update({name: _on(array, ctx) for name, array in others.items()})
+    for own, added_arrays in zip(new, (graph.new_args, graph.new_aux), strict=True):
+        own.update({name: _on(array, ctx) for name, array in added_arrays.items()})
     lost = {*symbol.list_arguments()} - {*names[0]}, {*symbol.list_auxiliary_states()} - {*names[1]}
     tables = ("args", args), ("aux", aux)
-    for (what, table), added in zip(tables, new, strict=True):
+    for (argument, table), added in zip(tables, new, strict=True):
         if added and table is None:
             raise RuntimeError(
-                f"Cannot add new {what} in optimize_for since {what} is None\n"
-                f"Provide a dictionary to the {what} argument to optimize_for; {', '.join(added)} would be added."
+                f"Cannot add new {argument} in optimize_for since {argument} is None\n"
+                f"Provide a dictionary to the {argument} argument to optimize_for; {', '.join(added)} would be added."
             )
-    for (what, table), added, gone in zip(tables, new, lost, strict=True):
+    for (argument, table), added, gone in zip(tables, new, lost, strict=True):
         if table is not None:
             table.update(added)
             for name in gone:
                 table.pop(name, None)
         elif gone:
             warnings.warn(
-                f"{where}: {', '.join(sorted(gone))} is not read any more, and there is no dictionary {what}=... to "
-                "remove it from. Leave it out of the arrays that the new symbol is bound with.",
+                f"{where}: {', '.join(sorted(gone))} is not read any more, and there is no dictionary {argument}=... "
+                "to remove it from. Leave it out of the arrays that the new symbol is bound with.",
                 stacklevel=3,
             )
     return result
@@ -290,14 +290,14 @@ def _require_kinds(where: str, graph: Graph, names: tuple[list[str], list[str]])
 def _check(where: str, backend: Any, args: Any, aux: Any, ctx: Any, stype_dict: Any) -> None:
     if not isinstance(backend, str):
         raise ArgumentError(f"optimize_for: the backend is {describe(backend)}; expected the name of one, a string.")
-    for what, table in (("args", args), ("aux", aux)):
+    for argument, table in (("args", args), ("aux", aux)):
         if table is None:
             continue
         if not isinstance(table, dict):
-            raise ArgumentError(f"{where}: {what} is {describe(table)}; expected a dict of names to NDArrays.")
+            raise ArgumentError(f"{where}: {argument} is {describe(table)}; expected a dict of names to NDArrays.")
         for name, array in table.items():
             if not isinstance(array, (Array, numpy.ndarray)):
-                raise ArgumentError(f"{where}: {what}[{name!r}] is {describe(array)}; expected an NDArray.")
+                raise ArgumentError(f"{where}: {argument}[{name!r}] is {describe(array)}; expected an NDArray.")
     if ctx is not None and not isinstance(ctx, Context):
         raise ArgumentError(f"{where}: ctx is {describe(ctx)}; expected a Context, such as mx.cpu().")
     for name, kind in (stype_dict or {}).items():

@@ -40,7 +40,7 @@ from minpy.symbol.upgrading import CURRENT
 
 __all__ = ["described", "fromjson", "graphs_inside", "load", "load_json", "save"]
 
-_MOST_IN_A_LINE = 10
+_MAX_PER_LINE = 10
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -113,9 +113,9 @@ def tojson(self: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) 
 
 
 def _graph(
-    symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str], counts: bool = True
+    symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, extra_fields: list[str], counts: bool = True
 ) -> str:
-    """Return a graph; its lines begin after `margin` spaces, and `further` fields follow. It may count versions."""
+    """Return a graph; its lines begin after `margin` spaces, and `extra_fields` follow. It may count versions."""
     order = [node for node in _without_numbers(symbol) if not _is_left_out(node, remove_amp_cast)]
     numbers = {node: number for number, node in enumerate(order)}
     writes: dict[Node, int] = {}
@@ -168,7 +168,7 @@ def _graph(
         f'"arg_nodes": {_listed(variables, "[]", margin + 4)}',
         f'"node_row_ptr": {_listed([*map(str, rows)], "[]", margin + 4)}',
         f'"heads": {_listed(heads, "[]", margin + 4)}',
-        *further,
+        *extra_fields,
     ]
     return _listed(fields, "{}", margin + 2, 0)
 
@@ -213,9 +213,9 @@ def graphs_inside(node: Node) -> Sequence[Symbol]:
     return node.operator.graphs if isinstance(node.operator, ConfiguredOperator) else ()
 
 
-def _listed(items: list[str], brackets: str, indent: int, most: int = _MOST_IN_A_LINE) -> str:
-    """Return items in brackets as MXNet spaces them: if there are more than `most`, each in a line of its own."""
-    if len(items) <= most:
+def _listed(items: list[str], brackets: str, indent: int, max_per_line: int = _MAX_PER_LINE) -> str:
+    """Return items in brackets as MXNet spaces them: more than `max_per_line` each in its own line."""
+    if len(items) <= max_per_line:
         return f"{brackets[0]}{', '.join(items)}{brackets[1]}"
     margin = "\n" + " " * indent
     return f"{brackets[0]}{margin}{f', {margin}'.join(items)}{margin[:-2]}{brackets[1]}"
@@ -278,9 +278,9 @@ def _operator_described(node: Node) -> tuple[str, Mapping[str, str], int]:
 
 def _not_in_mxnet(node: Node, op: str) -> str:
     """Return why a node cannot stand in a file for MXNet, and what to do about that."""
-    what = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
+    reason = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
     return (
-        f"node {node.name!r} ({op}) {what}. Write it with operators of MXNet's, as a CustomOp, or write a file for "
+        f"node {node.name!r} ({op}) {reason}. Write it with operators of MXNet's, as a CustomOp, or write a file for "
         "minpy only: for_mxnet=False."
     )
 
@@ -288,17 +288,19 @@ def _not_in_mxnet(node: Node, op: str) -> str:
 def _reason(node: Node) -> str:
     """Return why a node has no name in a file, and what to do about that."""
     operator = node.operator
-    what = f"node {node.name!r} ({node.kind})"
+    subject = f"node {node.name!r} ({node.kind})"
     if not isinstance(operator, Operator):
-        return f"{what} is a staged gradient, which MXNet's form cannot hold. Save the symbol that it is a gradient of."
+        return (
+            f"{subject} is a staged gradient, which MXNet's form cannot hold. Save the symbol that it is a gradient of."
+        )
     if operator.builtin:
-        return f"{what} is an operator that has no name in MXNet. Use operators of mx.sym, or a @customop."
+        return f"{subject} is an operator that has no name in MXNet. Use operators of mx.sym, or a @customop."
     if user_name(operator) in USER_OPERATORS:
         return (
-            f"{what} calls an operator that is no longer the one named {user_name(operator)!r}: another was defined "
+            f"{subject} calls an operator that is no longer the one named {user_name(operator)!r}: another was defined "
             "under this name since, and would be loaded. Give each its own name, or compose the symbol anew."
         )
-    return f"{what} calls an operator that no name leads to. Define it with @customop."
+    return f"{subject} calls an operator that no name leads to. Define it with @customop."
 
 
 def mxnet_name(operator: Operator, kind: str) -> str:

@@ -101,13 +101,13 @@ class Symbol(SymbolMembers):
         self._require_outputs("iterated over")
         return (Symbol([value]) for value in self.values)
 
-    def _require_outputs(self, what: str) -> None:
+    def _require_outputs(self, noun: str) -> None:
         """Raise, while a block is traced, for what means something else of the array that this stands for."""
         if tracing.modes is None or len(self.values) != 1:
             return
         if "num_outputs" not in self.values[0].node.attributes:  # else the outputs are meant, though there is one
             raise NoValueError(
-                f"{self!r} is {what}, which takes apart the outputs of a symbol, of which there is one, but the rows of"
+                f"{self!r} is {noun}, which takes apart the outputs of a symbol, of which there is one, but the rows of"
                 " an array. Take rows with F.slice_axis, F.take or F.split."
             )
 
@@ -366,17 +366,17 @@ class Symbol(SymbolMembers):
     def _infer_shape(
         self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], dtypes: Mapping[Value, Any] | None = None
     ) -> Inference:
-        told: dict[Value, Any] = {}
+        shapes: dict[Value, Any] = {}
         for value, shape in self._facts_of(method, args, kwargs).items():
             try:
-                told[value] = _told(map(int, shape))
+                shapes[value] = _user_shape(map(int, shape))
             except (TypeError, ValueError):
                 raise ArgumentError(
                     f"{method}: the shape of {value!r} is {describe(shape)}; expected a tuple of int, such as (2, 3)."
                 ) from None
-            if told[value] and min(told[value]) < UNKNOWN:
-                raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(told[value])}; lengths are >= 0.")
-        facts = {value: shape for value, shape in told.items() if shape is not None}
+            if shapes[value] and min(shapes[value]) < UNKNOWN:
+                raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(shapes[value])}; lengths are >= 0.")
+        facts = {value: shape for value, shape in shapes.items() if shape is not None}
         if dtypes is None:
             dtypes = infer_dtypes(self.order, [(self._declared_dtypes(), "declared by var")]).known
         declared = {value: shape for value, shape in self._declared_shapes().items() if value not in facts}
@@ -399,7 +399,7 @@ class Symbol(SymbolMembers):
             text = node.annotations.get("__shape__") if node.operator is None else None
             if text is not None and text != "None":
                 lengths = [part for part in text.strip("()[] ").replace("L", "").split(",") if part.strip()]
-                shape = _told(map(int, lengths))
+                shape = _user_shape(map(int, lengths))
                 if shape is not None:
                     declared[Value(node)] = shape
         return declared
@@ -419,7 +419,7 @@ class Symbol(SymbolMembers):
     __hash__ = object.__hash__
 
 
-def _told(shape: Iterable[int]) -> Shape | None:
+def _user_shape(shape: Iterable[int]) -> Shape | None:
     """Return what a shape says that users give: as NumPy's under `np_shape`, else 0 and () are not known."""
     if is_np_shape():
         return tuple(shape)

@@ -115,8 +115,8 @@ class Translation:
             return None
         value = self.values[node.inputs[not on_right]]
         name = current_names().get(None, kind.replace("_scalar", "scalar"))
-        made = Node(find_operator(kind), [value], {"scalar": numbers[on_right]}, name, kind, current_scope().get(None))
-        return new_outputs(made)
+        call = Node(find_operator(kind), [value], {"scalar": numbers[on_right]}, name, kind, current_scope().get(None))
+        return new_outputs(call)
 
     # -- NumPy's functions -------------------------------------------------------------------------------------------
 
@@ -285,7 +285,7 @@ def _generic(name: str, count: int) -> Callable[..., Any]:
     return lambda *arguments, **keywords: generic(name, arguments, keywords, count)
 
 
-def _values_of(made: Any) -> list[Value]:
+def _values_of(outputs: Any) -> list[Value]:
     """Return the values of a symbol, or of several in a list."""
-    symbols = made if isinstance(made, (list, tuple)) else [made]
+    symbols = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     return [value for symbol in symbols for value in symbol.values]

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from minpy.graph.ir import Value, variable
 from minpy.symbol.naming import HIDDEN, hidden_key
 
-__all__ = ["CURRENT", "missing_inputs", "numpy_shape_text", "taken_for_inputs", "upgraded"]
+__all__ = ["CURRENT", "missing_inputs", "numpy_shape_text", "pop_input_attributes", "upgraded"]
 
 _AXIS_OF_ITS_OWN = 905
 _STATES_ARE_INPUTS = 900
@@ -68,13 +68,13 @@ def numpy_shape_text(text: str) -> str:
     return f"[{','.join(map(str, lengths))}]" if lengths else "None"
 
 
-def taken_for_inputs(names: Sequence[str], attributes: dict[str, str], version: int) -> list[tuple[str, str, str]]:
+def pop_input_attributes(names: Sequence[str], attributes: dict[str, str], version: int) -> list[tuple[str, str, str]]:
     """Take those attributes of an operator that are meant for its inputs; return (input, attribute, text) of each.
 
     Examples
     --------
     >>> attributes = {'num_hidden': '3', 'weight_lr_mult': '2'}
-    >>> taken_for_inputs(['data', 'weight', 'bias'], attributes, 800), attributes
+    >>> pop_input_attributes(['data', 'weight', 'bias'], attributes, 800), attributes
     ([('weight', 'lr_mult', '2')], {'num_hidden': '3'})
     """
     if version >= CURRENT:

@@ -52,8 +52,8 @@ def _searches(budget: Budget, keys: Iterator[Any], count: int, is_known: bool = 
         count -= 1
         if count < 0:
             break
-        if budget.resting:
-            budget.resting -= 1
+        if budget.lookups_to_skip:
+            budget.lookups_to_skip -= 1
             continue
         searches += 1
         assert not budget.allows(key, is_known)
@@ -74,7 +74,7 @@ def test_ever_new_kinds_rest_ever_longer() -> None:
     budget = _spent()
     budget.note_use()
     assert _searches(budget, iter(range(100_000)), 1000) < 30
-    assert budget.resting <= 256
+    assert budget.lookups_to_skip <= 256
     assert _searches(budget, iter(range(100_000, 200_000)), 10_000) < 50
 
 
@@ -92,13 +92,13 @@ def test_kinds_that_come_back_are_looked_at_often() -> None:
     _searches(budget, kinds, 600)
     assert 2000 / 10 < _searches(budget, kinds, 2000) < 2000 / 8
     budget.eager_seconds = 1e9
-    budget.resting = 0
+    budget.lookups_to_skip = 0
     assert budget.allows(0, False)
 
 
 def test_what_comes_back_is_not_trusted_after_captures_in_vain() -> None:
     budget = _spent()
-    assert budget.in_vain == 8
+    assert budget.unused_captures == 8
     assert _searches(budget, iter([number % 40 for number in range(2000)]), 1000) < 30
 
 
@@ -106,8 +106,8 @@ def test_use_ends_a_rest_that_was_long() -> None:
     budget = _spent()
     _searches(budget, iter(range(5000)), 5000)
     budget.note_use()
-    assert budget.misses == budget.in_vain == 0
-    budget.resting = 0
+    assert budget.misses == budget.unused_captures == 0
+    budget.lookups_to_skip = 0
     assert _searches(budget, iter(range(5000, 5016)), 16) == 16
 
 
@@ -129,7 +129,7 @@ def test_prices_and_rests_stay_numbers() -> None:
     budget = _spent(3000)
     budget.misses = 10**9
     assert not budget.allows("key", False)
-    assert budget.resting == 256
+    assert budget.lookups_to_skip == 256
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_a_call_that_rests_goes_through_few_frames() -> None:
     for _ in range(100):
         history.append(1.0)
         function(X)
-    assert function._specialized.budget.resting > 20
+    assert function._specialized.budget.lookups_to_skip > 20
     resting = count_frames.frames_of(lambda: function(X))
     made_anew = count_frames.frames_of(lambda: mx.compile(function.__wrapped__)(X))
     # The lambda, the call, no entry, the look at the budget, the call as written, and the function itself.

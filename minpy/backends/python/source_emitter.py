@@ -219,7 +219,7 @@ class Emitter:
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
         operands = names[first:]
-        result = operands.pop(0) if operator.answers else "None"
+        result = operands.pop(0) if operator.results_read else "None"
         arguments = [
             operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", placeholder)
             for index, placeholder in enumerate(operator.placeholders)

@@ -17,8 +17,8 @@ LOW, WIDE, WIDEST = "float16", "float32", "widest"
 
 Conditions = Sequence[tuple[str, str, Sequence[str]]]
 
-# What is no operator of its own in the registry, and may be listed all the same.
-_OTHERS = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
+# Names that may be listed although the registry has no such operators.
+_UNREGISTERED = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
 
 
 def dtype_name(dtype: Any) -> str:
@@ -27,29 +27,29 @@ def dtype_name(dtype: Any) -> str:
     return "bfloat16" if name == "[('bfloat16', '<u2')]" else name
 
 
-def checked_target(what: str, dtype: Any) -> None:
+def checked_target(caller: str, dtype: Any) -> None:
     """Raise unless the low precision is float16."""
     name = dtype_name(dtype)
     if name == "bfloat16":
         raise DTypeError(
-            f"{what}: target_dtype is bfloat16, and NumPy has no such dtype. Use 'float16', with "
+            f"{caller}: target_dtype is bfloat16, and NumPy has no such dtype. Use 'float16', with "
             "amp.init_trainer and amp.scale_loss for its range; or leave mixed precision off: float32 is the fastest "
             "on a CPU."
         )
     if name != "float16":
-        raise DTypeError(f"{what}: target_dtype is {describe(dtype)}; expected 'float16'.")
+        raise DTypeError(f"{caller}: target_dtype is {describe(dtype)}; expected 'float16'.")
 
 
-def _checked_names(what: str, argument: str, names: Any) -> list[str]:
+def _checked_names(caller: str, argument: str, names: Any) -> list[str]:
     """Return a list of operators' names."""
     if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
-        raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of operators' names.")
+        raise ArgumentError(f"{caller}: {argument} is {describe(names)}; expected a list of operators' names.")
     for name in names:
-        _require_operator(what, argument, name)
+        _require_operator(caller, argument, name)
     return list(names)
 
 
-def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple[str, str, list[str]]]:
+def _checked_conditions(caller: str, argument: str, conditions: Any) -> list[tuple[str, str, list[str]]]:
     """Return a list of (operator, attribute, values)."""
     checked = []
     listed: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
@@ -62,22 +62,22 @@ def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple
         )
         if not whole or isinstance(condition[2], str) or not isinstance(condition[2], Collection):
             raise ArgumentError(
-                f"{what}: {argument} is {describe(conditions)}; expected a list of (operator, attribute, list of "
+                f"{caller}: {argument} is {describe(conditions)}; expected a list of (operator, attribute, list of "
                 "values), such as [('Activation', 'act_type', ['softrelu'])]."
             )
-        _require_operator(what, argument, condition[0])
+        _require_operator(caller, argument, condition[0])
         checked.append((condition[0], condition[1], [*map(str, condition[2])]))
     return checked
 
 
-def _require_operator(what: str, argument: str, name: str) -> None:
-    known = [*lists.FP16_FUNCS, *lists.FP32_FUNCS, *lists.FP16_FP32_FUNCS, *lists.WIDEST_TYPE_CASTS]
-    if name in _OTHERS or name in known:
+def _require_operator(caller: str, argument: str, name: str) -> None:
+    listed = [*lists.FP16_FUNCS, *lists.FP32_FUNCS, *lists.FP16_FP32_FUNCS, *lists.WIDEST_TYPE_CASTS]
+    if name in _UNREGISTERED or name in listed:
         return
     try:
         find_operator(name)
     except ArgumentError:
-        text = f"{what}: {argument} names {name!r}, which is no operator.{nearest(name, known)}"
+        text = f"{caller}: {argument} names {name!r}, which is no operator.{nearest(name, listed)}"
         raise ArgumentValueError(text) from None
 
 
@@ -119,21 +119,21 @@ class Policy:
         return next((self.places[name] for name in names if name in self.places), None)
 
 
-def policy_of(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Policy:
+def policy_of(caller: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Policy:
     """Return the policy of a program's lists, by the names of its arguments; those left out are None.
 
     Default lists stand in for these, without the operators that the others hold.
     """
-    lows = None if low[1] is None else _checked_names(what, *low)
-    wides = None if wide[1] is None else _checked_names(what, *wide)
-    conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
+    lows = None if low[1] is None else _checked_names(caller, *low)
+    wides = None if wide[1] is None else _checked_names(caller, *wide)
+    conditions = None if conditional[1] is None else _checked_conditions(caller, *conditional)
     named = {low[0]: {*(lows or ())}, wide[0]: {*(wides or ())}}
     named[conditional[0]] = {condition[0] for condition in conditions or ()}
     for (argument, names), (conflicting, conflicting_names) in combinations(named.items(), 2):
         in_both = ", ".join(sorted(names & conflicting_names))
         if in_both:
             raise ArgumentValueError(
-                f"{what}: {in_both} stands both in {argument} and in {conflicting}; leave it in one."
+                f"{caller}: {in_both} stands both in {argument} and in {conflicting}; leave it in one."
             )
     placed = set().union(*named.values())
     if lows is None:

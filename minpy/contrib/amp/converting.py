@@ -77,23 +77,23 @@ def convert_symbol(
     ['data_amp_cast_float16', 'fc_weight_amp_cast_float16', 'fc_bias_amp_cast_float16',
      'fc_output_amp_cast_float32']
     """
-    what = "amp.convert_symbol"
+    caller = "amp.convert_symbol"
     if not isinstance(sym, Symbol):
-        raise ArgumentError(f"{what}: expected a Symbol, got {describe(sym)}.")
-    checked_target(what, target_dtype)
+        raise ArgumentError(f"{caller}: expected a Symbol, got {describe(sym)}.")
+    checked_target(caller, target_dtype)
     policy = policy_of(
-        what,
+        caller,
         ("target_dtype_ops", target_dtype_ops),
         ("fp32_ops", fp32_ops),
         ("conditional_fp32_ops", conditional_fp32_ops),
     )
-    excluded = _strings(what, "excluded_sym_names", excluded_sym_names)
-    data = _strings(what, "data_names", data_names)
+    excluded = _strings(caller, "excluded_sym_names", excluded_sym_names)
+    data = _strings(caller, "data_names", data_names)
     inputs = sym.list_inputs()
     for name in data:
         if name not in inputs:
             raise ArgumentValueError(
-                f"{what}: data_names has {name!r}, which is no input of the graph.{nearest(name, inputs)}"
+                f"{caller}: data_names has {name!r}, which is no input of the graph.{nearest(name, inputs)}"
             )
     optional = data_names is not None and cast_optional_params
     in_low = parameters_in_low(sym, policy, excluded, data) if optional else set()
@@ -103,11 +103,11 @@ def convert_symbol(
     return converted
 
 
-def _strings(what: str, argument: str, names: Any) -> list[str]:
+def _strings(caller: str, argument: str, names: Any) -> list[str]:
     if names is None:
         return []
     if not isinstance(names, (list, tuple, set)) or not all(isinstance(name, str) for name in names):
-        raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of names.")
+        raise ArgumentError(f"{caller}: {argument} is {describe(names)}; expected a list of names.")
     return list(names)
 
 
@@ -140,9 +140,9 @@ def _in_noted(arrays: Mapping[str, Any], dtypes: Mapping[str, Any]) -> dict[str,
     return converted
 
 
-def _require_arrays(what: str, argument: str, arrays: Any) -> None:
+def _require_arrays(caller: str, argument: str, arrays: Any) -> None:
     if not isinstance(arrays, Mapping) or not all(isinstance(array, nd.NDArray) for array in arrays.values()):
-        raise ArgumentError(f"{what}: {argument} is {describe(arrays)}; expected a dict of NDArrays by their names.")
+        raise ArgumentError(f"{caller}: {argument} is {describe(arrays)}; expected a dict of NDArrays by their names.")
 
 
 def convert_model(
@@ -189,11 +189,11 @@ def convert_model(
     >>> out.eval(data=mx.nd.ones((1, 3)), **params)[0].asnumpy()
     array([[3., 3.]], dtype=float32)
     """
-    what = "amp.convert_model"
+    caller = "amp.convert_model"
     if not isinstance(sym, Symbol):
-        raise ArgumentError(f"{what}: expected a Symbol, got {describe(sym)}.")
-    _require_arrays(what, "arg_params", arg_params)
-    _require_arrays(what, "aux_params", aux_params)
+        raise ArgumentError(f"{caller}: expected a Symbol, got {describe(sym)}.")
+    _require_arrays(caller, "arg_params", arg_params)
+    _require_arrays(caller, "aux_params", aux_params)
     data = [name for name in sym.list_inputs() if name not in arg_params and name not in aux_params]
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
     converted = convert_symbol(sym, target_dtype, *lists, data, cast_optional_params)
@@ -247,12 +247,12 @@ def convert_hybrid_block(
     >>> low(x).asnumpy(), [one.data().dtype.__name__ for one in low.collect_params().values()]
     (array([[3., 3.]], dtype=float32), ['float16', 'float16'])
     """
-    what = "amp.convert_hybrid_block"
+    caller = "amp.convert_hybrid_block"
     if not isinstance(block, HybridBlock):
-        raise ArgumentError(f"{what}: expected a HybridBlock, got {describe(block)}.")
+        raise ArgumentError(f"{caller}: expected a HybridBlock, got {describe(block)}.")
     if not block._cached_graph:
         raise MXNetError(
-            f"{what}: {block.name} has no graph yet. Call hybridize(), then the block with a batch of data, and then "
+            f"{caller}: {block.name} has no graph yet. Call hybridize(), then the block with a batch of data, and then "
             "convert it."
         )
     inputs, out = block._cached_graph
@@ -304,11 +304,11 @@ def convert_bucketing_module(
     MXNetError
         If it has no parameters yet.
     """
-    what = "amp.convert_bucketing_module"
+    caller = "amp.convert_bucketing_module"
     if not isinstance(bucketing_mod, BucketingModule):
-        raise ArgumentError(f"{what}: expected a BucketingModule, got {describe(bucketing_mod)}.")
+        raise ArgumentError(f"{caller}: expected a BucketingModule, got {describe(bucketing_mod)}.")
     if not bucketing_mod.params_initialized:
-        raise MXNetError(f"{what}: the module has no parameters yet: call bind and init_params, or load them.")
+        raise MXNetError(f"{caller}: the module has no parameters yet: call bind and init_params, or load them.")
     arg_params, aux_params = bucketing_mod.get_params()
     symbol_of_bucket = bucketing_mod._sym_gen
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)

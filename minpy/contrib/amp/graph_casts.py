@@ -21,7 +21,7 @@ from minpy.symbol import Symbol
 __all__ = ["names_of", "parameters_in_low", "reduced"]
 
 _DTYPES = {LOW: numpy.dtype("float16"), WIDE: numpy.dtype("float32")}
-_KNOWN = {dtype: place for place, dtype in _DTYPES.items()}
+_PLACES = {dtype: place for place, dtype in _DTYPES.items()}
 
 
 def names_of(node: Node) -> list[str]:
@@ -68,14 +68,14 @@ class _Reduction:
     def __init__(self, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> None:
         self._policy, self._excluded, self._in_low = policy, excluded, in_low
         self._nodes: dict[Node, Node] = {}
-        self._known: dict[Value, str | None] = {}
+        self._dtype_of: dict[Value, str | None] = {}
         self._casts: dict[tuple[Value, str], Value] = {}
 
     def run(self, symbol: Symbol) -> Symbol:
         for node in symbol.order:
             if node.operator is None:
                 self._nodes[node] = Node(None, (), {}, node.name, node.kind, node.annotations)
-                self._known[Value(node)] = LOW if node in self._in_low else None
+                self._dtype_of[Value(node)] = LOW if node in self._in_low else None
             else:
                 self._add(node)
         return Symbol([self._in(WIDE, value) for value in symbol.values])
@@ -83,7 +83,7 @@ class _Reduction:
     def _add(self, node: Node) -> None:
         place = WIDE if node.name in self._excluded else _place(node, self._policy)
         states = {*node.auxiliary_inputs()}
-        known = [self._known.get(value) for value in node.inputs]
+        input_dtypes = [self._dtype_of.get(value) for value in node.inputs]
         outputs: Mapping[int, str | None] | str | None = place
         if place == LOW:
             inputs = [self._new(value) if value in states else self._in(LOW, value) for value in node.inputs]
@@ -91,23 +91,23 @@ class _Reduction:
             inputs = [
                 self._new(value) if value in states or (value.node.operator is None and place_of_input is None)
                 else self._in(WIDE, value)
-                for value, place_of_input in zip(node.inputs, known, strict=True)
+                for value, place_of_input in zip(node.inputs, input_dtypes, strict=True)
             ]  # fmt: skip
         elif place == WIDEST:
-            inputs, outputs = self._in_widest(node, known)
+            inputs, outputs = self._in_widest(node, input_dtypes)
         else:
-            pairs = zip(node.inputs, known, strict=True)
+            pairs = zip(node.inputs, input_dtypes, strict=True)
             wide = [dtype or (WIDE if (value, WIDE) in self._casts else None) for value, dtype in pairs]
             inputs, outputs = [*map(self._new, node.inputs)], self._inferred(node, wide)
         self._nodes[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
         for index in range(len(node.output_names())):
-            self._known[Value(node, index)] = outputs.get(index) if isinstance(outputs, Mapping) else outputs
+            self._dtype_of[Value(node, index)] = outputs.get(index) if isinstance(outputs, Mapping) else outputs
 
-    def _in_widest(self, node: Node, known: list[str | None]) -> tuple[list[Value], str | None]:
+    def _in_widest(self, node: Node, input_dtypes: list[str | None]) -> tuple[list[Value], str | None]:
         """Return the inputs in one dtype, and which that is."""
         places = [
             place or next((cast for cast in (WIDE, LOW) if (value, cast) in self._casts), None)
-            for value, place in zip(node.inputs, known, strict=True)
+            for value, place in zip(node.inputs, input_dtypes, strict=True)
         ]
         if all(dtype == LOW for dtype in places):
             return [self._in(LOW, value) for value in node.inputs], LOW
@@ -118,26 +118,26 @@ class _Reduction:
         casts = Node(OPERATORS["amp_multicast"], [*map(self._new, node.inputs)], attributes, name, "amp_multicast")
         return [Value(casts, index) for index in range(len(node.inputs))], None
 
-    def _inferred(self, node: Node, known: list[str | None]) -> Mapping[int, str | None]:
+    def _inferred(self, node: Node, input_dtypes: list[str | None]) -> Mapping[int, str | None]:
         """Return where the outputs of an operator are that computes in what it is given."""
-        if not any(known):
+        if not any(input_dtypes):
             return {}
         rule: Any = node.operator.type_inference or same_dtype
-        inputs = [None if dtype is None else _DTYPES[dtype] for dtype in known]
+        inputs = [None if dtype is None else _DTYPES[dtype] for dtype in input_dtypes]
         outputs: list[Any] = [None] * len(node.output_names())
         attributes = {name: value for name, value in node.attributes.items() if name != "training"}
         try:
             dtypes = rule(inputs, outputs, **attributes)[1]
         except MXNetError:  # of two dtypes: it is known when they are all known
             return {}
-        return {index: None if dtype is None else _KNOWN.get(dtype) for index, dtype in enumerate(dtypes)}
+        return {index: None if dtype is None else _PLACES.get(dtype) for index, dtype in enumerate(dtypes)}
 
     def _new(self, value: Value) -> Value:
         return Value(self._nodes[value.node], value.index)
 
     def _in(self, place: str, value: Value) -> Value:
         """Return a value in float16 or float32, cast if it is not known to be."""
-        if self._known.get(value) == place:
+        if self._dtype_of.get(value) == place:
             return self._new(value)
         if (value, place) not in self._casts:
             name = f"{_name(value)}_amp_cast_{place}"

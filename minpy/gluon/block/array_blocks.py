@@ -1,7 +1,7 @@
-"""`ArrayBlock` and `HybridArrayBlock`: blocks whose call answers one array, of the kind of the first that it is given.
+"""`ArrayBlock` and `HybridArrayBlock`: blocks whose call returns one array, of the kind of its first argument.
 
-Only type checkers see a difference to `Block` and `HybridBlock`, whose calls may answer anything: what is derived from
-these two is derived from those.
+Only type checkers see a difference to `Block` and `HybridBlock`, whose calls may return anything: subclasses of
+these two are subclasses of those.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def graph_of_forward(block: Any, leaves: Sequence[Any], spec: Any) -> CachedOp:
     if not outputs:
         raise ArgumentError(f"{block.name}: forward returned {describe(captured.out)}; expected arrays.")
     block._out_format = out_spec
-    block._graphs.note_asked(shapes=True)
+    block._graphs.note_dependency(shapes=True)
     graph = CachedOp(
         block.name,
         captured.inputs,

@@ -122,9 +122,9 @@ class Graft:
             self.refuse_draw(f"np.random.{name}")
         return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
 
-    def refuse_draw(self, what: str = "random numbers") -> NoReturn:
+    def refuse_draw(self, noun: str = "random numbers") -> NoReturn:
         """Refuse numbers that would be drawn once only."""
-        raise self._recorder.refuse(f"it draws {what}, for which graphs have no operator")
+        raise self._recorder.refuse(f"it draws {noun}, for which graphs have no operator")
 
     def refusal(self, does: str, *_: Any) -> BaseException:
         """Return what to raise for something that a graph cannot do."""

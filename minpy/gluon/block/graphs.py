@@ -88,7 +88,9 @@ class Graphs(dict[Any, CachedOp]):
         if graph is None:
             began, is_first = perf_counter(), not self
             graph = self._add(block, leaves, _flattened(block, args)[1] if form is None else form, form_key)
-            self.history.note_trace(block, args, leaves, form_key, self._asked(), is_first, perf_counter() - began)
+            self.history.note_trace(
+                block, args, leaves, form_key, self._dependencies(), is_first, perf_counter() - began
+            )
         elif form is None and self.guards is not None and not self._asks_for_shapes and not self.asks_for_recording:
             # It is valid as long as no change is counted, for arrays of the same classes.
             modes = switches.array, state.training
@@ -128,17 +130,17 @@ class Graphs(dict[Any, CachedOp]):
             key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
-    def note_asked(self, training: bool = False, recording: bool = False, shapes: bool = False) -> None:
+    def note_dependency(self, training: bool = False, recording: bool = False, shapes: bool = False) -> None:
         """Note what a trace has asked for. Graphs that were not told apart by that are forgotten."""
-        before = self._asked()
+        before = self._dependencies()
         self._asks_for_training |= training
         self.asks_for_recording |= recording
         self._asks_for_shapes |= shapes
-        if self._asked() != before:
+        if self._dependencies() != before:
             self.clear()
             self._latest = None
 
-    def _asked(self) -> tuple[bool, ...]:
+    def _dependencies(self) -> tuple[bool, ...]:
         return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes
 
     def replace(self, graph: CachedOp, replacement: CachedOp) -> None:

@@ -256,8 +256,8 @@ class HybridBlock(Block):
             self._clear_cached_op()
             self._optimizations = Optimizations()
         if active and backend is not None:
-            taken = taken_options(backend, self._backend_opts) if inherits else self._backend_opts
-            self._optimizations.steps.append(Step(backend, taken))
+            backend_options = taken_options(backend, self._backend_opts) if inherits else self._backend_opts
+            self._optimizations.steps.append(Step(backend, backend_options))
             for graph in self._graphs.values():
                 graph.is_settled = False
         if active and (self._forward_hooks or self._forward_pre_hooks):
@@ -524,7 +524,7 @@ class HybridBlock(Block):
             is_plain = is_plain and specialized is not None and self._active and self._callback is None
             if is_plain and not tracing.eager:
                 result = specialized.latest(args, kwargs)
-                return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
+                return specialized.dispatch(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
             return self._call_written(args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return super().__call__(*args, **kwargs)
@@ -612,7 +612,7 @@ class HybridBlock(Block):
         if specialized is None:
             specialized = self._specialized = BlockSpecialized(self, self._called_eagerly)
         result = specialized.latest(args, kwargs)
-        return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
+        return specialized.dispatch(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
 
     def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the block as it is written, with the graphs of those inside, and without its hooks."""

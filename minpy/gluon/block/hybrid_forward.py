@@ -70,7 +70,7 @@ def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> Cac
         )
         inputs = in_place_of_arrays(captured_call.inputs)
         out, captured = captured_call.out, captured_call.captured
-        block._graphs.note_asked(shapes=True)
+        block._graphs.note_dependency(shapes=True)
     else:
         inputs = _variables(block, leaves, names)
         out = _computed(block, _regroup(inputs, form)[0])

@@ -53,9 +53,9 @@ def taken_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
     registered: Any = PARTITIONERS.get(backend) or PASSES.get(backend)
     if registered is None:
         return dict(options)
-    taken = {}
+    accepted = {}
     for key, value in options.items():
         with suppress(ArgumentError):
             registered.check_options({key: value})
-            taken[key] = value
-    return taken
+            accepted[key] = value
+    return accepted

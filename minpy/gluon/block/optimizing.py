@@ -80,18 +80,18 @@ class Optimizations:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self.made: dict[str, MadeParameter] = {}
+        self.parameters: dict[str, MadeParameter] = {}
         self._is_busy = False
 
     def followed(self) -> Optimizations:
         """Return others with the same steps, to which more can be added; what is made is that of both."""
         followed = Optimizations()
-        followed.steps, followed.made = [*self.steps], self.made
+        followed.steps, followed.parameters = [*self.steps], self.parameters
         return followed
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters that were made to another dtype, as those of the block are."""
-        for parameter in self.made.values():
+        for parameter in self.parameters.values():
             if numpy.dtype(parameter.dtype).kind == "f":
                 parameter.cast(dtype)
 
@@ -137,15 +137,15 @@ class Optimizations:
                 array_before[:] = array  # another array under a name that is there: a new value
                 continue
             new_parameters[name] = MadeParameter(name, array, name not in states)
-            made_before = self.made.get(name)
+            made_before = self.parameters.get(name)
             if made_before is not None and made_before.shape == new_parameters[name].shape:
                 new_parameters[name] = made_before
-        rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **new_parameters})
+        rebuilt = _rebuilt(graph, out, step, {**parameters, **self.parameters, **new_parameters})
         values.require_fit(rebuilt, step)
         if not step.is_done:  # once, however many graphs there are
             values.write_back()
             step.is_done = True
-        self.made.update(new_parameters)
+        self.parameters.update(new_parameters)
         return rebuilt
 
 

@@ -46,10 +46,10 @@ class BlockSpecialized(Specialized):
         self._block._prepare(specialization)
         return specialization
 
-    def answer(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def dispatch(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the block returns for a call of another kind than the last one."""
-        if self.budget.resting > 0 and not keeps_bits():
-            return self.rest(arguments, keywords)
+        if self.budget.lookups_to_skip > 0 and not keeps_bits():
+            return self.call_eagerly(arguments, keywords)
         leaves: list[Any] = []
         spec = flatten((arguments, keywords), leaves)
         assert spec is not None

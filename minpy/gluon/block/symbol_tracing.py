@@ -59,7 +59,7 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedOp, Guar
     finally:
         questions.training = before[0] or questions.training
         questions.recording = before[1] or questions.recording
-    block._graphs.note_asked(training=training, recording=recorded)
+    block._graphs.note_dependency(training=training, recording=recorded)
     return graph, guards
 
 

@@ -64,5 +64,5 @@ class CompositeEvalMetric(_metric.CompositeEvalMetric):
     [('accuracy', 0.5), ('mae', 1.0)]
     """
 
-    def _made(self, metric: Any) -> EvalMetric:
+    def _created(self, metric: Any) -> EvalMetric:
         return create(metric)

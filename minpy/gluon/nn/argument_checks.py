@@ -26,10 +26,10 @@ def count(layer: str, name: str, value: Any, least: int = 1) -> int:
     return whole
 
 
-def number(layer: str, name: str, value: Any, what: str = "number") -> Any:
+def number(layer: str, name: str, value: Any, noun: str = "number") -> Any:
     """Return a number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ArgumentError(f"{layer}: {name} is {describe(value)}; expected a {what}.")
+        raise ArgumentError(f"{layer}: {name} is {describe(value)}; expected a {noun}.")
     return value
 
 

@@ -50,9 +50,9 @@ def filled(
     where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned = options
     missing = [] if allow_missing else [name for name in parameters if name not in present]
     extra = [] if ignore_extra else [name for name in arrays if name not in parameters]
-    taken = {name: array for name, array in arrays.items() if name in parameters}
+    shared_arrays = {name: array for name, array in arrays.items() if name in parameters}
     misfits: dict[str, MXNetError] = {}
-    for name, array in taken.items():
+    for name, array in shared_arrays.items():
         try:
             parameters[name]._check_load(array, ctx, cast_dtype, dtype_source, where)
         except MXNetError as error:
@@ -74,7 +74,7 @@ def filled(
         if len(misfits) > 1 or bool(missing) + bool(extra) + bool(misfits) > 1:
             problem = type(problem)(f"{problem}\n{table_of(parameters, arrays, missing, extra, misfits)}")
         raise problem
-    for name, array in taken.items():
+    for name, array in shared_arrays.items():
         parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source, owned=owned)
 
 

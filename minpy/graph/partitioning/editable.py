@@ -312,9 +312,11 @@ class Graph:
         (<GraphNode y = cubes:cube(x[0])>, <GraphNode z = exp(x[0])>)
         """
         op = _name_in_files(op)
-        for what, text in (("op", op), ("name", name)):
+        for argument, text in (("op", op), ("name", name)):
             if not isinstance(text, str) or not text:
-                raise ArgumentError(f"Graph.add_node: {what} is {describe(text)}; expected a string that is not empty.")
+                raise ArgumentError(
+                    f"Graph.add_node: {argument} is {describe(text)}; expected a string that is not empty."
+                )
         node = GraphNode(op, name, {str(key): str(value) for key, value in (attrs or {}).items()}, inputs)
         node.graph = self
         return node
@@ -347,8 +349,8 @@ class Graph:
         return self._added(name, array, attrs, self.new_aux)
 
     def _added(self, name: str, array: Any, attrs: Mapping[str, Any] | None, into: dict[str, Any]) -> GraphNode:
-        taken = [node.name for node in self.nodes if node.is_variable]
-        if name in (*taken, *self.args, *self.aux, *self.new_args, *self.new_aux):
+        variable_names = [node.name for node in self.nodes if node.is_variable]
+        if name in (*variable_names, *self.args, *self.aux, *self.new_args, *self.new_aux):
             raise ArgumentValueError(f"the graph has a variable {name!r} already; choose another name for the new one.")
         variable = self.add_node("null", name, (), attrs)
         variable.array = into[name] = array if hasattr(array, "_data") else numpy.array(array)

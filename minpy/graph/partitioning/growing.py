@@ -80,18 +80,18 @@ def grown(graph: Graph, selector: Selector, where: str) -> list[list[GraphNode]]
             excluded.add(largest)
             selector.reset()
         candidates = sorted(members, key=_index)
-        kept = _kept(selector, candidates, where)
-        if not kept:
+        nodes = _filtered(selector, candidates, where)
+        if not nodes:
             continue
-        through = line.entered(dict.fromkeys(kept))
+        through = line.entered(dict.fromkeys(nodes))
         if through:
             raise ArgumentError(
-                f"{where}: filter kept {', '.join(node.name for node in kept)} of a group of {len(candidates)} nodes, "
+                f"{where}: filter kept {', '.join(node.name for node in nodes)} of a group of {len(candidates)} nodes, "
                 f"and {through[0].name} reads what depends on them through nodes that are not kept. Keep those in "
                 "between, or leave it out."
             )
-        line.join(kept)
-        groups.append(kept)
+        line.join(nodes)
+        groups.append(nodes)
     return groups
 
 
@@ -122,21 +122,21 @@ def _gathered(
     return members
 
 
-def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[GraphNode]:
+def _filtered(selector: Selector, candidates: list[GraphNode], where: str) -> list[GraphNode]:
     result = selector.filter([*candidates])
     try:
-        kept = [*result]
+        filtered = [*result]
     except TypeError:
-        kept = [result]  # type: ignore[list-item]  # what is no list is no node, either
+        filtered = [result]  # type: ignore[list-item]  # what is no list is no node, either
     candidate_ids = {*map(id, candidates)}
-    wrong = [node for node in kept if id(node) not in candidate_ids]
+    wrong = [node for node in filtered if id(node) not in candidate_ids]
     if wrong:
-        what = repr(wrong[0]) if isinstance(wrong[0], GraphNode) else describe(wrong[0])
+        described = repr(wrong[0]) if isinstance(wrong[0], GraphNode) else describe(wrong[0])
         raise ArgumentError(
-            f"{where}: filter returned {what}, which is not among the nodes that it was given: "
+            f"{where}: filter returned {described}, which is not among the nodes that it was given: "
             f"{', '.join(node.name for node in candidates)}."
         )
-    return sorted(set(kept), key=_index)
+    return sorted(set(filtered), key=_index)
 
 
 class _Line:

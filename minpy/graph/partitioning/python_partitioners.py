@@ -146,8 +146,8 @@ class _Checked:
 
     def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
         keep = getattr(self._selector, "filter", None)
-        kept: Sequence[GraphNode] = candidates if keep is None else keep(candidates)
-        return kept
+        filtered: Sequence[GraphNode] = candidates if keep is None else keep(candidates)
+        return filtered
 
     def reset(self) -> None:
         if hasattr(self._selector, "reset"):
@@ -470,10 +470,10 @@ def _option_names(function: Callable[..., Any]) -> tuple[list[str], bool]:
 
 
 def _check_options(where: str, functions: Sequence[Callable[..., Any]], options: Mapping[str, Any]) -> None:
-    taken = [_option_names(function) for function in functions]
-    if any(takes_all for _, takes_all in taken):
+    accepted = [_option_names(function) for function in functions]
+    if any(takes_all for _, takes_all in accepted):
         return
-    options_taken = {name for names, _ in taken for name in names} - {"number"}
+    options_taken = {name for names, _ in accepted for name in names} - {"number"}
     for key in options:
         if key not in options_taken and key not in _FOR_ALL:
             raise ArgumentError(

@@ -131,20 +131,20 @@ class Pass(_Named):
         raise NotImplementedError(f"{type(self).__name__} defines no run.")
 
 
-def require_free(name: Any, what: str, replace: bool = False) -> None:
+def require_free(name: Any, where: str, replace: bool = False) -> None:
     """Raise unless a partitioner or pass may have this name.
 
     Raises ArgumentError if it is no string. Raises ArgumentValueError if it is empty, or another has it, and it is not
     to be replaced.
     """
     if not isinstance(name, str):
-        raise ArgumentError(f"{what}: the name is {describe(name)}; expected a string.")
+        raise ArgumentError(f"{where}: the name is {describe(name)}; expected a string.")
     if not name:
-        raise ArgumentValueError(f"{what}: the name is empty; it is what optimize_for is called with.")
+        raise ArgumentValueError(f"{where}: the name is empty; it is what optimize_for is called with.")
     if replace:
         return
     for kind, table in (("partitioner", PARTITIONERS), ("pass", PASSES)):
         if name in table:
             raise ArgumentValueError(
-                f"{what}: there is a {kind} {name!r} already. Choose another name, or give replace=True to replace it."
+                f"{where}: there is a {kind} {name!r} already. Choose another name, or give replace=True to replace it."
             )

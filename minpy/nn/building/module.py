@@ -293,10 +293,10 @@ class Mul(_Arithmetic):
     _combine = operator.mul
 
 
-def function_named(module: Any, name: str, what: str) -> Callable[..., Any]:
+def function_named(module: Any, name: str, noun: str) -> Callable[..., Any]:
     """Return a public function of a module."""
     names = module.__all__
     if name not in names:
-        raise ArgumentError(f"{what} {name!r} is not known; there are {', '.join(names)}.{nearest(name, names)}")
+        raise ArgumentError(f"{noun} {name!r} is not known; there are {', '.join(names)}.{nearest(name, names)}")
     function: Callable[..., Any] = getattr(module, name)
     return function

@@ -97,9 +97,9 @@ def _astype(self: Any, dtype: Any, **options: Any) -> Any:
     return call("Cast", [self], "cast", dtype=dtype)
 
 
-def _values(what: str) -> Callable[..., Any]:
+def _values(name: str) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any) -> Any:
-        raise ArgumentError(f"{self!r}.{what}: a symbol has no values. Bind it, and ask its output.")
+        raise ArgumentError(f"{self!r}.{name}: a symbol has no values. Bind it, and ask its output.")
 
     return method
 

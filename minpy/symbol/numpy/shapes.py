@@ -19,7 +19,7 @@ def _unless(value: Any, default: Any, name: str) -> dict[str, Any]:
     return {} if value is default or (type(value) is type(default) and value == default) else {name: value}
 
 
-def require_order(order: str, what: str) -> None:
+def require_order(order: str, function: str) -> None:
     """Raise an error for an order of elements that depends on how an array lies in memory.
 
     >>> require_order("F", "reshape")
@@ -31,8 +31,8 @@ def require_order(order: str, what: str) -> None:
     """
     if order not in ("C", "F"):
         raise NotTraceableError(
-            f"{what} with order={order!r} depends on how the array lies in memory, which a graph does not know: take "
-            "order='C' or 'F'."
+            f"{function} with order={order!r} depends on how the array lies in memory, which a graph does not know: "
+            "take order='C' or 'F'."
         )
 
 

@@ -113,7 +113,7 @@ class _Loop(ControlFlow):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -133,7 +133,7 @@ class _Loop(ControlFlow):
         if self._frames:
             self._move(body.inputs_of(arguments))
             self._ready(self._frames, body, example, requests)
-            carried = self._walk(upstream, carried, arguments, totals)
+            carried = self._iterate_backward(upstream, carried, arguments, totals)
         for position, part in zip(self.state_positions, carried, strict=True):
             if body.sources[position] in totals:
                 totals[body.sources[position]] += part
@@ -155,7 +155,7 @@ class _Loop(ControlFlow):
             for position in self.state_positions:
                 arrays[position] = None  # what the iteration before gave is the frames' own
 
-    def _walk(
+    def _iterate_backward(
         self,
         upstream: Sequence[numpy.ndarray],
         carried: list[numpy.ndarray],

@@ -74,11 +74,11 @@ class Subgraph:
 
     def infer_shapes(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return what is known of its variables' and heads' shapes, from what is known of them."""
-        return self._inferred(lambda given: infer_shapes(self.order, given).known, inputs, outputs)
+        return self._inferred(lambda facts: infer_shapes(self.order, facts).known, inputs, outputs)
 
     def infer_dtypes(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return what is known of its variables' and heads' dtypes, from what is known of them."""
-        return self._inferred(lambda given: infer_dtypes(self.order, given).known, inputs, outputs)
+        return self._inferred(lambda facts: infer_dtypes(self.order, facts).known, inputs, outputs)
 
     def _inferred(
         self, infer: Callable[[Any], Mapping[Value, Any]], inputs: Sequence[Any], outputs: Sequence[Any]
@@ -86,8 +86,8 @@ class Subgraph:
         variables = [*map(Value, self.variables)]
         heads = self.symbol.values
         facts = [
-            ({value: fact}, f"{what} {index} of the node")
-            for what, values, value_facts in (("input", variables, inputs), ("output", heads, outputs))
+            ({value: fact}, f"{role} {index} of the node")
+            for role, values, value_facts in (("input", variables, inputs), ("output", heads, outputs))
             for index, (value, fact) in enumerate(zip(values, value_facts, strict=True))
             if fact is not None
         ]

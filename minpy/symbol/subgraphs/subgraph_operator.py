@@ -221,7 +221,7 @@ def _same_facts(before: Sequence[Any], after: Sequence[Any]) -> bool:
     )
 
 
-def holds(value: numpy.ndarray, what: str) -> bool:
+def holds(value: numpy.ndarray, subject: str) -> bool:
     """Tell whether a condition holds, which messages call `what`.
 
     Raises
@@ -230,7 +230,9 @@ def holds(value: numpy.ndarray, what: str) -> bool:
         If it is not one element.
     """
     if value.size != 1:
-        raise ArgumentError(f"{what} is an array of shape {value.shape}; expected one element. Reduce it, as by sum().")
+        raise ArgumentError(
+            f"{subject} is an array of shape {value.shape}; expected one element. Reduce it, as by sum()."
+        )
     return bool(value.reshape(-1)[0])
 
 

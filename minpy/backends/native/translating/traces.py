@@ -161,7 +161,7 @@ def _trace(
 def _rule_trace(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
     recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _MAX_STEPS)
     proxies = [_proxies_of(recorder, operand) for operand in operands]
-    first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.answers)
+    first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.results_read)
     node = vjp_node.node
     arguments: list[Any] = []
     for value, like in zip(node.inputs, vjp_node.placeholders, strict=True):
@@ -209,11 +209,11 @@ def _rule_arguments(
     if not vjp_node.several:
         result = results[0] if results else _proxy_of(recorder, _with_dtype(vjp_node.like))
         return result, upstream[0]
-    if vjp_node.answers == (ANSWER,):
+    if vjp_node.results_read == (ANSWER,):
         outputs = list(results[0])
     else:
         outputs = [_proxy_of(recorder, Shaped(shape, dtype)) for shape, dtype in vjp_node.output_shapes]
-        for index, proxy in zip(vjp_node.answers, results, strict=True):
+        for index, proxy in zip(vjp_node.results_read, results, strict=True):
             while len(outputs) <= index:
                 outputs.append(None)
             outputs[index] = proxy

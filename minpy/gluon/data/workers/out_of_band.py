@@ -52,11 +52,11 @@ class TaskPickler(ForkingPickler):
 
     def __init__(self, file: Any, known_objects: dict[int, str]) -> None:
         super().__init__(file, 5)
-        self._known = known_objects
+        self._known_objects = known_objects
 
     def persistent_id(self, obj: Any) -> str | None:
         """Return the name of what workers know."""
-        return self._known.get(id(obj))
+        return self._known_objects.get(id(obj))
 
 
 class TaskUnpickler(pickle.Unpickler):
@@ -64,8 +64,8 @@ class TaskUnpickler(pickle.Unpickler):
 
     def __init__(self, file: Any, known_objects: dict[str, Any]) -> None:
         super().__init__(file)
-        self._known = known_objects
+        self._known_objects = known_objects
 
     def persistent_load(self, pid: Any) -> Any:
         """Return what a name stands for."""
-        return self._known[pid]
+        return self._known_objects[pid]

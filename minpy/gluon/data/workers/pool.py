@@ -50,7 +50,7 @@ class _Slot:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.taken = False
+        self.in_use = False
         self.memory: shared_memory.SharedMemory | None = None
         self._lent: Any = None
 
@@ -99,7 +99,7 @@ class _Worker:
 
     def free_slot(self) -> _Slot:
         for slot in self.slots:
-            if not slot.taken and not slot.lent:
+            if not slot.in_use and not slot.lent:
                 return slot
         slot = _Slot(self.made_slots)
         self.made_slots += 1
@@ -160,7 +160,7 @@ class ProcessPool:
         self._count = count
         self._dataset = dataset
         self._batchify = batchify
-        self._known = {id(dataset): "dataset", id(batchify): "batchify_fn"}
+        self._known_objects = {id(dataset): "dataset", id(batchify): "batchify_fn"}
         self._condition = threading.Condition(threading.RLock())
         self._taking_in = False
         self._numbers = 0
@@ -267,7 +267,7 @@ class ProcessPool:
         """
         file = io.BytesIO()
         try:
-            out_of_band.TaskPickler(file, self._known).dump((function, tuple(args), kwds or {}))
+            out_of_band.TaskPickler(file, self._known_objects).dump((function, tuple(args), kwds or {}))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise PicklingError(
                 f"DataLoader: {label or 'a task'} cannot be sent to a worker: {error}. Indices and functions that are "
@@ -284,7 +284,7 @@ class ProcessPool:
             worker = min(workers, key=lambda candidate: len(candidate.tasks))
             slot = worker.free_slot() if shared_memory.AVAILABLE else None
             if slot is not None:
-                slot.taken = True
+                slot.in_use = True
             self._numbers += 1
             task = Task(self, self._numbers, worker, slot, label)
             worker.tasks[task.number] = task
@@ -385,7 +385,7 @@ class ProcessPool:
                     finally:
                         os.close(descriptor)
                 if task.cancelled or reply.whole is not None or reply.failure is not None:
-                    slot.taken = False
+                    slot.in_use = False
             task.reply = reply
             if reply.failure is not None:
                 task.error = _raisable(reply.failure, task)
@@ -417,7 +417,7 @@ class ProcessPool:
                 copied = view[: table[-1][1]] if table else view[:0]
                 view = memoryview(numpy.array(copied))  # type: ignore[arg-type]
             buffers = [view[start:end] for start, end in table]
-            slot.taken = False
+            slot.in_use = False
             return pickle.loads(pickled, buffers=buffers)
 
     def _timeout_text(self, task: Task, timeout: float | None) -> str:

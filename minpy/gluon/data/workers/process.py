@@ -110,7 +110,7 @@ class _TaskRunner:
 
     def __init__(self, connection: Any, known_objects: dict[str, Any]) -> None:
         self._connection = connection
-        self._known = known_objects
+        self._known_objects = known_objects
         self._slots: dict[int, shared_memory.SharedMemory] = {}
 
     def run(self, task: TaskMessage) -> None:
@@ -123,7 +123,7 @@ class _TaskRunner:
         try:
             if task.seeds is not None:
                 _seed(task.seeds)
-            function, arguments, keywords = out_of_band.TaskUnpickler(io.BytesIO(task.call), self._known).load()
+            function, arguments, keywords = out_of_band.TaskUnpickler(io.BytesIO(task.call), self._known_objects).load()
             reply, descriptor = self._stored(task, function(*arguments, **keywords))
         except BaseException as error:
             reply = Reply(task.number, failure=_failure(error))

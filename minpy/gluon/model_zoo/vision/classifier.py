@@ -53,7 +53,7 @@ def variant(
     """
 
     @documented(title=title, call=call, example=f">>> {name}(classes=10){shown}")
-    def made(**kwargs: Any) -> Network:
+    def constructor(**kwargs: Any) -> Network:
         """Return {title}: `{call}`, which says what it takes.
 
         Examples
@@ -63,7 +63,7 @@ def variant(
         net: Network = make(*settings, **kwargs)
         return net
 
-    made.__name__ = made.__qualname__ = name
-    made.__module__ = network.__module__
-    made.__annotations__["return"] = network.__name__
-    return made
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__module__ = network.__module__
+    constructor.__annotations__["return"] = network.__name__
+    return constructor
