@@ -103,10 +103,10 @@ def says(library, monkeypatch):
 
     def say(shape):
         monkeypatch.setattr(native_operator.NativeOperator, "output_kinds", lambda self, kinds: [(shape, kinds[0][1])])
-        nd.raw_affine._known.clear()
+        nd.raw_affine._configured.clear()
 
     yield say
-    nd.raw_affine._known.clear()
+    nd.raw_affine._configured.clear()
 
 
 def test_check_finds_what_is_written_beyond_an_output_and_nothing_is_hit(says):
