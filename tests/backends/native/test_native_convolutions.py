@@ -7,6 +7,7 @@ import itertools
 import math
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
+from minpy.backends.native.convolutions import winograd_kernels
 from minpy.backends.native.convolutions.channels_depthwise import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import (
     channels_forward,
@@ -34,6 +36,7 @@ from minpy.backends.native.convolutions.winograd_kernels import (
     winograd,
     winograd_weight,
 )
+from minpy.backends.native.convolutions.winograd_transforms import Transforms
 from minpy.backends.native.machine import llvm
 from minpy.ops.kernels import im2col
 
@@ -396,6 +399,9 @@ def test_larger_convolutions_with_channels_last(name: str, processor: Processor)
     check_channels_last(LARGE[name], processor, 2)
 
 
+TILES = winograd_kernels.TILES
+
+
 # -- Winograd, channels last -------------------------------------------------------------------------------------------
 
 
@@ -409,8 +415,13 @@ def channels_winograd_problems(draw: st.DrawFn) -> Problem:
 
 
 @few
-@given(channels_winograd_problems(), st.sampled_from(PROCESSORS), st.integers(1, 3))
-def test_winograd_with_channels_last(problem: Problem, processor: Processor, cuts: int) -> None:
+@given(channels_winograd_problems(), st.sampled_from(PROCESSORS), st.integers(1, 3), st.sampled_from(TILES))
+def test_winograd_with_channels_last(problem: Problem, processor: Processor, cuts: int, kind: Transforms) -> None:
+    with mock.patch.object(winograd_kernels, "TILES", (kind,)):
+        check_winograd_with_channels_last(problem, processor, cuts)
+
+
+def check_winograd_with_channels_last(problem: Problem, processor: Processor, cuts: int) -> None:
     arrays, dtype = Arrays(problem), problem.dtype
     function = Packing(problem, "channels winograd", processor)
     weight = arrays.weight.astype(dtype)

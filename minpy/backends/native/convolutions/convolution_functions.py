@@ -157,7 +157,7 @@ class Packing:
             return weight[:, 0].transpose(1, 2, 0)
         width = self.shape[-1]
         if self.kind == "channels winograd":
-            return transformed(weight, self._starts(), width)
+            return transformed(weight, self.shape[0], self._starts(), width)
         groups = weight.reshape(self.problem.groups, -1, *weight.shape[1:])
         blocks = [group[start : start + width] for group in groups for start in self._starts()]
         return numpy.array(blocks).transpose(0, 3, 4, 2, 1)

@@ -25,18 +25,10 @@ from minpy.backends.native.convolutions.direct_convolution import Code, Correlat
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.vector_writer import PREFETCH, Emitter, Integer
-from minpy.backends.native.convolutions.winograd_transforms import (
-    KERNEL_MATRIX,
-    PRODUCTS,
-    RESULTS,
-    SIDE,
-    data_line,
-    kernel_line,
-    result_line,
-    transformed_square,
-)
+from minpy.backends.native.convolutions.winograd_transforms import LARGE, SMALL, Transforms, transformed_square
 
 __all__ = [
+    "TILES",
     "covers_winograd",
     "kernels_of",
     "transformed",
@@ -45,6 +37,8 @@ __all__ = [
     "winograd_cycles",
     "winograd_weight",
 ]
+
+TILES = (LARGE, SMALL)
 
 # Channels and filters from which the fewer products pay for the transforms.
 CHANNELS = 16
@@ -76,27 +70,32 @@ def transformed_shape(problem: Problem, computed: str, processor: Processor, cha
     """Return the shape of a transformed weight."""
     correlation = correlation_of(problem, computed)
     filters = _filters(correlation, processor, channels_last)
-    return (PRODUCTS, filters.count, correlation.terms, filters.width)
+    products = _writer(problem, computed, processor, channels_last).transforms.products
+    return (products, filters.count, correlation.terms, filters.width)
 
 
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
-def transformed(weight: numpy.ndarray, starts: list[int], width: int) -> numpy.ndarray:
+def transformed(weight: numpy.ndarray, products: int, starts: list[int], width: int) -> numpy.ndarray:
     """Return a weight of (filters, channels, 3, 3) transformed, for blocks of filters that begin at `starts`."""
-    matrices = numpy.einsum("ai,bj,fcij->abcf", KERNEL_MATRIX, KERNEL_MATRIX, weight.astype(numpy.float64))
-    matrices = matrices.reshape(PRODUCTS, *matrices.shape[2:]).astype(weight.dtype)
+    matrix = _of_products(products).kernel_matrix
+    matrices = numpy.einsum("ai,bj,fcij->abcf", matrix, matrix, weight.astype(numpy.float64))
+    matrices = matrices.reshape(products, *matrices.shape[2:]).astype(weight.dtype)
     return numpy.stack([matrices[:, :, start : start + width] for start in starts], axis=1)
 
 
 def kernels_of(packed: numpy.ndarray, starts: list[int]) -> numpy.ndarray:
     """Return the weight that was transformed, up to rounding."""
-    inverse = numpy.linalg.pinv(KERNEL_MATRIX)
-    _, _, channels, width = packed.shape
-    whole = numpy.empty((PRODUCTS, channels, starts[-1] + width))
+    products, _, channels, width = packed.shape
+    transforms = _of_products(products)
+    inverse = numpy.linalg.pinv(transforms.kernel_matrix)
+    whole = numpy.empty((products, channels, starts[-1] + width))
     for block, start in enumerate(starts):
         whole[:, :, start : start + width] = packed[:, block]
-    weight = numpy.einsum("ia,jb,abcf->fcij", inverse, inverse, whole.reshape(SIDE, SIDE, channels, -1))
+    weight = numpy.einsum(
+        "ia,jb,abcf->fcij", inverse, inverse, whole.reshape(transforms.side, transforms.side, channels, -1)
+    )
     return weight.astype(packed.dtype)
 
 
@@ -106,6 +105,7 @@ def winograd_weight(problem: Problem, computed: str, processor: Processor, chann
     filters = _filters(correlation, processor, channels_last)
     code, strides = Emitter(correlation.element, filters.width), correlation.weight
     (rows,), (columns,) = correlation.rows, correlation.columns
+    transforms = _writer(problem, computed, processor, channels_last).transforms
     matrix = filters.count * correlation.terms * filters.width
     with code.loop("%begin", "%end") as block, code.loop(0, correlation.terms) as term:
         first = code.multiply(filters.start(code, block.index), strides.result)
@@ -117,7 +117,7 @@ def winograd_weight(problem: Problem, computed: str, processor: Processor, chann
 
         place = code.add(code.multiply(block.index, correlation.terms), term.index)
         target = code.at("%p1", code.multiply(place, filters.width))
-        for product, value in enumerate(transformed_square(code, kernel_line, 3, tap)):
+        for product, value in enumerate(transformed_square(code, transforms.kernel_line, 3, tap)):
             code.store(value, target, product * matrix)
     return Code(code.body(2), ("weight",), ("packed",), filters.count, 0)
 
@@ -159,19 +159,20 @@ def _cut_batch_last(correlation: Correlation, count: int, processor: Processor) 
     """Return the cut of so many tiles, each a vector of examples: a step has one block of filters."""
     filters = _filters(correlation, processor, False)
     terms, results = correlation.terms, correlation.results
-    room = processor.second_cache // (PRODUCTS * (terms + results) * processor.vector_bytes)
+    room = processor.second_cache // (LARGE.products * (terms + results) * processor.vector_bytes)
     together = min(max(LEAST, room // VECTORS * VECTORS), count)
     tiles = min(VECTORS, together)
-    products = PRODUCTS * filters.count * terms * -(-count // tiles) * _step(filters.width, tiles)
+    products = LARGE.products * filters.count * terms * -(-count // tiles) * _step(filters.width, tiles)
     cycles = products + count * (DATA * terms + RESULT * results) + KERNEL * terms * results
     return _Cut(together, -(-count // together), filters.count, 1, tiles, 1, cycles)
 
 
 @lru_cache(maxsize=4096)
-def _cut_channels_last(correlation: Correlation, count: int, processor: Processor) -> _Cut:
+def _cut_channels_last(correlation: Correlation, count: int, processor: Processor, transforms: Transforms) -> _Cut:
     """Return the cut of so many tiles for which the model says the fewest cycles."""
     lanes = _filters(correlation, processor, True)
     channels = -(-correlation.terms // lanes.width)
+    products, share = transforms.products, transforms.products / LARGE.products
     best: _Cut | None = None
     # Two threads are to have as much to do each.
     for number in sorted({*range(1, min(count, 9)), *(-(-count // size) for size in (48, 36, 28, 24, 16, 14, 12, 8))}):
@@ -180,16 +181,16 @@ def _cut_channels_last(correlation: Correlation, count: int, processor: Processo
         parts = 1 if blocks >= 4 or blocks == 2 or lanes.count < 2 else 2
         filters = -(-lanes.count // parts)
         units = parts * blocks
-        room = PRODUCTS * together * correlation.itemsize * (correlation.terms + filters * lanes.width)
+        room = products * together * correlation.itemsize * (correlation.terms + filters * lanes.width)
         # What does not stay in the second-level cache is written and read further away.
-        spill = max(0.0, 1 - 2 * processor.second_cache / room) * PRODUCTS * together * (channels + filters)
-        weight = PRODUCTS * filters * correlation.terms * processor.vector_bytes / WEIGHT_BYTES
-        transforms = together * (channels * DATA + filters * RESULT) + 16 * spill
+        spill = max(0.0, 1 - 2 * processor.second_cache / room) * products * together * (channels + filters)
+        weight = products * filters * correlation.terms * processor.vector_bytes / WEIGHT_BYTES
+        transforming = together * share * (channels * DATA + filters * RESULT) + 16 * spill
         for vectors, tiles in itertools.product(range(1, min(filters, 6) + 1), range(1, min(together, 28) + 1)):
             if tiles * vectors + vectors + 1 > processor.registers and (tiles, vectors) != (1, 1):
                 continue
-            steps = PRODUCTS * correlation.terms * -(-filters // vectors) * -(-together // tiles)
-            cycles = (units + units % 2) * (transforms + max(steps * _step(tiles, vectors), weight))
+            steps = products * correlation.terms * -(-filters // vectors) * -(-together // tiles)
+            cycles = (units + units % 2) * (transforming + max(steps * _step(tiles, vectors), weight))
             if best is None or cycles < best.cycles:
                 best = _Cut(together, blocks, filters, parts, tiles, vectors, cycles)
     assert best is not None
@@ -213,7 +214,15 @@ def winograd(problem: Problem, computed: str, processor: Processor, channels_las
 
 
 def _writer(problem: Problem, computed: str, processor: Processor, channels_last: bool) -> _Writer:
-    return (_ChannelsLast if channels_last else _BatchLast)(correlation_of(problem, computed), processor)
+    """Return the writer with the fewest cycles. Of few tiles with many channels, the smaller weight is read sooner."""
+    correlation = correlation_of(problem, computed)
+    if not channels_last:
+        return _BatchLast(correlation, processor, LARGE)
+    return min((_ChannelsLast(correlation, processor, kind) for kind in TILES), key=lambda it: it.cut.cycles)
+
+
+def _of_products(products: int) -> Transforms:
+    return next(transforms for transforms in TILES if transforms.products == products)
 
 
 class _Writer(ABC):
@@ -249,12 +258,13 @@ class _Writer(ABC):
     result_product: int
     number_stride: int
 
-    def __init__(self, correlation: Correlation, processor: Processor, length: int) -> None:
+    def __init__(self, correlation: Correlation, processor: Processor, transforms: Transforms, length: int) -> None:
         self.correlation = correlation
+        self.transforms = transforms
         self.lanes = VectorsOfBatch.of(length, processor.lanes(correlation.itemsize))
         self.code = Emitter(correlation.element, self.lanes.width)
         self.filters = _filters(correlation, processor, self.channels_last)
-        self.tiles = [-(-positions // RESULTS) for positions in correlation.target]
+        self.tiles = [-(-positions // self.transforms.results) for positions in correlation.target]
 
     @property
     def count(self) -> int:
@@ -265,8 +275,8 @@ class _Writer(ABC):
         code, cut = self.code, self.cut
         # Scratch memory: zeros for data that do not exist, a place for such results, transformed data, products.
         self.data = 2 * code.lanes
-        self.products = self.data + PRODUCTS * self.data_product
-        scratch = (self.products + PRODUCTS * self.result_product) * self.correlation.itemsize
+        self.products = self.data + self.transforms.products * self.data_product
+        scratch = (self.products + self.transforms.products * self.result_product) * self.correlation.itemsize
         code.store(code.zero, "%scratch")
         with code.loop("%begin", "%end") as unit:
             block, part = code.quotient(unit.index, cut.parts), code.remainder(unit.index, cut.parts)
@@ -290,7 +300,8 @@ class _Writer(ABC):
             image, place = code.quotient(place, down * across), code.remainder(place, down * across)
         corner = [code.quotient(place, across), code.remainder(place, across)]
         row, column = (
-            code.add(code.multiply(index, RESULTS), offset) for index, offset in zip(corner, offsets, strict=True)
+            code.add(code.multiply(index, self.transforms.results), offset)
+            for index, offset in zip(corner, offsets, strict=True)
         )
 
         def existing(first: Integer, length: int) -> list[str]:
@@ -306,9 +317,11 @@ class _Writer(ABC):
 
     def write_data(self, number: Integer, tile: Integer) -> None:
         """Write B' d B of all terms of a tile."""
-        code, correlation = self.code, self.correlation
+        code, correlation, transforms = self.code, self.correlation, self.transforms
         offsets = (correlation.rows[0].offset, correlation.columns[0].offset)
-        place, exists, is_inside = self.locate(number, offsets, correlation.source, self.data_pixel, SIDE)
+        place, exists, is_inside = self.locate(
+            number, offsets, correlation.source, self.data_pixel, self.transforms.side
+        )
         image = code.at("%p0", place)
         target_start = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
         line = correlation.source[1] * self.data_pixel
@@ -322,7 +335,7 @@ class _Writer(ABC):
                     pointer = code.at(source, i * line + j * self.data_pixel)
                     return code.load(pointer if inside else code.either_pointer(exists[i][j], pointer, "%scratch"))
 
-                for product, value in enumerate(transformed_square(code, data_line, SIDE, load)):
+                for product, value in enumerate(transformed_square(code, transforms.data_line, transforms.side, load)):
                     code.store(value, target_start, code.add(target, product * self.data_product))
             return []
 
@@ -333,7 +346,7 @@ class _Writer(ABC):
         code, cut, width = self.code, self.cut, self.lanes.width
         packed = self.correlation.terms * self.filters.width
         with (
-            code.loop(0, PRODUCTS) as product,
+            code.loop(0, self.transforms.products) as product,
             code.loop(0, -(-cut.filters // cut.vectors)) as filter_block,
             code.loop(0, -(-cut.together // cut.tiles)) as tile_block,
         ):
@@ -364,8 +377,10 @@ class _Writer(ABC):
 
     def write_results(self, number: Integer, tile: Integer, filters: Integer) -> None:
         """Write A' m A of the filters of a part of a tile."""
-        code, correlation = self.code, self.correlation
-        place, exists, is_whole = self.locate(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
+        code, correlation, transforms = self.code, self.correlation, self.transforms
+        place, exists, is_whole = self.locate(
+            number, (0, 0), correlation.target, self.result_pixel, self.transforms.results
+        )
         products = code.at("%scratch", self.products, code.multiply(tile, self.result_tile))
         line = correlation.target[1] * self.result_pixel
 
@@ -375,10 +390,10 @@ class _Writer(ABC):
                 source = code.at(products, distance)
 
                 def load(i: int, j: int, source: str = source) -> str:
-                    return code.load(source, (SIDE * i + j) * self.result_product)
+                    return code.load(source, (transforms.side * i + j) * self.result_product)
 
-                for index, value in enumerate(transformed_square(code, result_line, SIDE, load)):
-                    i, j = divmod(index, RESULTS)
+                for index, value in enumerate(transformed_square(code, transforms.result_line, transforms.side, load)):
+                    i, j = divmod(index, transforms.results)
                     pointer = code.at("%p2", code.add(place, target, i * line + j * self.result_pixel))
                     code.store(value, pointer if whole else code.either_pointer(exists[i][j], pointer, nowhere))
             return []
@@ -408,8 +423,8 @@ class _BatchLast(_Writer):
 
     channels_last = False
 
-    def __init__(self, correlation: Correlation, processor: Processor) -> None:
-        super().__init__(correlation, processor, correlation.batch)
+    def __init__(self, correlation: Correlation, processor: Processor, transforms: Transforms) -> None:
+        super().__init__(correlation, processor, transforms, correlation.batch)
         self.images, self.vectors = 1, self.lanes.count
         self.cut = _cut_batch_last(correlation, self.count, processor)
         width, columns = self.lanes.width, self.cut.together * self.lanes.width
@@ -447,10 +462,10 @@ class _ChannelsLast(_Writer):
 
     channels_last = True
 
-    def __init__(self, correlation: Correlation, processor: Processor) -> None:
-        super().__init__(correlation, processor, correlation.results)
+    def __init__(self, correlation: Correlation, processor: Processor, transforms: Transforms) -> None:
+        super().__init__(correlation, processor, transforms, correlation.results)
         self.images, self.vectors = correlation.batch, 1
-        self.cut = _cut_channels_last(correlation, self.count, processor)
+        self.cut = _cut_channels_last(correlation, self.count, processor, transforms)
         width = self.lanes.width
         self.channels = VectorsOfBatch.of(correlation.terms, width)
         self.data_pixel, self.result_pixel = correlation.terms, correlation.results
