@@ -132,7 +132,6 @@ def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: 
     lowest = -numpy.inf if begins_inside and data.dtype.kind == "f" else _lowest(data.dtype)
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         data = padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
-    for axis, (k, s, count) in enumerate(zip(kernel, stride, counts, strict=True), 2):
         data = _along(emitter, "max", data, axis, k, s, count)
     return _not_below(emitter, data, lowest)
 
