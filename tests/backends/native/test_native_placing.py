@@ -203,7 +203,7 @@ CHOICES = [
     (Problem(32, 512, 3, (8, 8), (1, 1)), "result", False, "product"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", False, "columns"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", True, "channels winograd"),
-    (Problem(1, 512, 512, (7, 7), (3, 3), pad=(1, 1)), "result", True, "channels"),
+    (Problem(1, 512, 512, (7, 7), (3, 3), pad=(1, 1)), "result", True, "channels winograd"),
     (Problem(1, 64, 64, (32, 32), (3, 3), (2, 2), pad=(1, 1)), "result", True, "channels"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "result", True, "channels depthwise"),
 ]
