@@ -122,8 +122,8 @@ class Explanation:
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
         goes_back = any(part.name == "backward" for part in self.parts)
-        kept = f", {_amount(self.kept)} are kept from forward to backward" if goes_back else ""
-        lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays{kept}")
+        residuals = f", {_amount(self.kept)} are kept from forward to backward" if goes_back else ""
+        lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays{residuals}")
         if self.prepared:
             lines.append(f"and {_amount(self.prepared)} bytes hold what is made of parameters")
         cached = ", the code from the cache" if self.is_cached else ""

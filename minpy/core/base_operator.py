@@ -52,7 +52,7 @@ class BaseOperator:
     ...         self.factor = factor
     ...     def forward(self, data):
     ...         return data * self.factor
-    ...     def vjp(self, answer, arguments, attributes, gradient, requires_grad):
+    ...     def vjp(self, result, arguments, attributes, gradient, requires_grad):
     ...         return [gradient * self.factor]
     >>> Scale(3.0)(np.array([1.0, 2.0]))
     array([3., 6.])
@@ -180,7 +180,7 @@ class BaseOperator:
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -190,12 +190,12 @@ class BaseOperator:
 
         Parameters
         ----------
-        answer, arguments
+        result, arguments
             What `forward` returned and was given; None where `values_read` says that nobody looks.
         attributes : dict
             Of the call, as they were given.
         gradient
-            Of the answer, and of its shape and dtype; a tuple if that is one. An `Array` where the rules themselves are
+            Of the result, and of its shape and dtype; a tuple if that is one. An `Array` where the rules themselves are
             recorded.
         requires_grad : sequence of int
         """

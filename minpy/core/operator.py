@@ -238,7 +238,7 @@ class Operator(Defining):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -255,9 +255,9 @@ class Operator(Defining):
                 if type(gradient) is tuple
                 else user_functions.read_only(gradient)
             )
-        recorded = _holds_arrays(gradient) or _holds_arrays(answer) or _holds_arrays(arguments)
+        recorded = _holds_arrays(gradient) or _holds_arrays(result) or _holds_arrays(arguments)
         if self.kind == "mxnet":
-            answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
+            result = tuple(map(self.wrap_raw, result)) if type(result) is tuple else self.wrap_raw(result)
             arguments = [self.wrap_raw(value) for value in arguments]
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
         rules = self.rules if recorded else self.raw_rules
@@ -268,24 +268,24 @@ class Operator(Defining):
             rule = rules[index] if index < len(rules) else None
             if rule is not None:
                 alone = output_buffers if len(requires_grad) == 1 else None  # or another rule could fail afterwards
-                parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient, alone)
+                parts[index] = self._apply(rule, index, result, arguments, attributes, gradient, alone)
                 continue
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
                     form = rule if recorded else self.gradients.several_raw.get(rule, rule)
-                    alone = None if parts or not self._answers(rule, requires_grad) else output_buffers
-                    results = self._apply(form, index, answer, arguments, attributes, gradient, alone)
+                    alone = None if parts or not self._covers(rule, requires_grad) else output_buffers
+                    results = self._apply(form, index, result, arguments, attributes, gradient, alone)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
                         raise GradientError(
                             f"{self.__name__}: the rule of def_multiple_grad returned {got}; expected a tuple of "
                             f"{len(indices)} gradients, for {', '.join(map(self.argument_name, indices))}."
                         )
-                    for position, result in zip(indices, results, strict=True):
-                        answering = self.gradients.of_several(position)
-                        if answering is not None and answering[1] is rule:
-                            parts[position] = result
+                    for position, cotangent in zip(indices, results, strict=True):
+                        rule_of_several = self.gradients.of_several(position)
+                        if rule_of_several is not None and rule_of_several[1] is rule:
+                            parts[position] = cotangent
                     break
             else:
                 raise self.missing_rule(index)
@@ -300,13 +300,13 @@ class Operator(Defining):
         """The keyword arguments that may be arrays which need a gradient."""
         return () if self.builtin else (*self.signature.attributes, *self.keyword_rules)
 
-    def _answers(self, rule: Rule, requires_grad: Sequence[int]) -> bool:
-        """Tell whether a rule of several arguments answers for all that are needed."""
+    def _covers(self, rule: Rule, requires_grad: Sequence[int]) -> bool:
+        """Tell whether a rule of several arguments gives all gradients that are needed."""
         rules = self.raw_rules
         return all(
             (index >= len(rules) or rules[index] is None)
-            and (answering := self.gradients.of_several(index)) is not None
-            and answering[1] is rule
+            and (rule_of_several := self.gradients.of_several(index)) is not None
+            and rule_of_several[1] is rule
             for index in requires_grad
         )
 

@@ -29,7 +29,7 @@ class _Alias(BaseOperator):
     jvp_rules: dict[int, Any] = {0: lambda answer, value: lambda tangent: tangent}
     raw_rules = (lambda answer, value: lambda gradient: gradient,)
 
-    def vjp(self, answer: Any, arguments: Any, attributes: Any, gradient: Any, requires_grad: Any) -> list[Any]:
+    def vjp(self, result: Any, arguments: Any, attributes: Any, gradient: Any, requires_grad: Any) -> list[Any]:
         return [gradient]
 
 

@@ -19,14 +19,14 @@ from minpy.graph.schedule import Steps, lowered
 from minpy.graph.state_pool import StatePool
 from minpy.ops.inference.partial_shapes import is_known, show_shape
 
-__all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
+__all__ = ["Compiled", "ValueFacts", "infer_from_arrays", "require_everything"]
 
 _MOST_PROGRAMS = 32
 # After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
 _MAX_RECOMPILES = 8
 
 
-class Known(NamedTuple):
+class ValueFacts(NamedTuple):
     """The shapes and dtypes of all values of a graph."""
 
     shapes: Mapping[Value, Any]
@@ -56,7 +56,7 @@ class Compiled:
         self.compiles = compiles
         self.fast_math = False  # whether native code may contract products and sums
         # The shapes and dtypes of all values, where they are known before: of the arrays of every call.
-        self.facts: Known | None = None
+        self.facts: ValueFacts | None = None
         # The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
         self.parameters: Collection[Node] = ()
         self._stateful_operators: dict[Node, Any] | None = {} if keeps_states else None
@@ -108,7 +108,7 @@ class Compiled:
         grad_req: Mapping[Node, str] | None = None,
         *,
         repeatable: bool = False,
-        facts: Known | None = None,
+        facts: ValueFacts | None = None,
         inline: bool = True,
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
@@ -193,7 +193,7 @@ def infer_from_arrays(
     arrays: Sequence[Any],
     origin: str,
     known_dtypes: Mapping[Value, Any] | None = None,
-) -> Known:
+) -> ValueFacts:
     """Return the shapes and dtypes of a graph's values, from arrays for its variables; dtypes may be known already.
 
     Raises ShapeError or DTypeError if they contradict each other.
@@ -202,10 +202,10 @@ def infer_from_arrays(
     if known_dtypes is None:
         dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
         known_dtypes = infer_dtypes(order, [(dtypes, origin)]).known
-    return Known(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
+    return ValueFacts(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
 
 
-def require_everything(order: Sequence[Node], facts: Known) -> None:
+def require_everything(order: Sequence[Node], facts: ValueFacts) -> None:
     """Raise `UnknownShapeError` for a value whose shape does not follow from what is known."""
     for node in order:
         for index, _ in enumerate(node.output_names()):

@@ -30,7 +30,7 @@ def inlined(
         inside = _inside(node)
         if inside is not None:
             input_facts = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
-            inner = inlined(inside.symbol.values, *inside.known(input_facts))
+            inner = inlined(inside.symbol.values, *inside.facts_of(input_facts))
             own = {
                 Value(variable): became.get(value, value)
                 for variable, value in zip(inside.variables, node.inputs, strict=True)

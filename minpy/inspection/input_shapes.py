@@ -44,15 +44,15 @@ def guessed(
     order: Sequence[Node],
     inputs: Sequence[Node],
     labels: Collection[Node],
-    known: Mapping[Value, Shape],
+    parameter_shapes: Mapping[Value, Shape],
     infer: Callable[[Mapping[Value, Shape]], Inference],
 ) -> dict[Node, Guess]:
     """Return the shapes of those inputs for which one can be told."""
     readers = consumers(order)
     try:
-        facts = infer(known).known
+        facts = infer(parameter_shapes).known
     except MXNetError:  # a parameter does not fit; without them nothing can be said of its layer either
-        facts = dict(known)
+        facts = dict(parameter_shapes)
     forms: dict[Node, Form] = {}
     for node in inputs:
         if node not in labels and not is_known(facts.get(Value(node))):
@@ -66,17 +66,17 @@ def guessed(
     free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        inferred = _tried(infer, known, shapes)
+        inferred = _tried(infer, parameter_shapes, shapes)
         for node in labels:
             if inferred is not None and not is_known(inferred.get(Value(node))):
-                inferred = _with_label(node, shapes, known, infer, required, sizes) or inferred
+                inferred = _with_label(node, shapes, parameter_shapes, infer, required, sizes) or inferred
         if inferred is not None and all(is_known(inferred.get(value)) for value in required):
             fits.append((sizes, shapes))
         # Two that fit: any would. (Layers at the end let only one size through.)
         if len(fits) == 2 or not free:
             break
     if not fits:
-        return _nearest(order, forms, known, infer, free, facts)
+        return _nearest(order, forms, parameter_shapes, infer, free, facts)
     sizes, shapes = fits[0]
     guesses = {}
     for node, shape in shapes.items():
@@ -99,10 +99,12 @@ def guessed(
 Infer = Callable[[Mapping[Value, Shape]], Inference]
 
 
-def _tried(infer: Infer, known: Mapping[Value, Shape], shapes: Mapping[Node, Shape]) -> Mapping[Value, Any] | None:
+def _tried(
+    infer: Infer, parameter_shapes: Mapping[Value, Shape], shapes: Mapping[Node, Shape]
+) -> Mapping[Value, Any] | None:
     """Return all shapes that follow; None if these do not fit."""
     try:
-        return infer({**known, **{Value(node): shape for node, shape in shapes.items()}}).known
+        return infer({**parameter_shapes, **{Value(node): shape for node, shape in shapes.items()}}).known
     except MXNetError:
         return None
 
@@ -110,7 +112,7 @@ def _tried(infer: Infer, known: Mapping[Value, Shape], shapes: Mapping[Node, Sha
 def _with_label(
     node: Node,
     shapes: dict[Node, Shape],
-    known: Mapping[Value, Shape],
+    parameter_shapes: Mapping[Value, Shape],
     infer: Infer,
     required: Sequence[Value],
     sizes: Mapping[str, Any],
@@ -119,7 +121,7 @@ def _with_label(
     batch = sizes[_BATCH]
     like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
     for shape in [*like, *(shape[::-1] for shape in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
-        inferred = _tried(infer, known, {**shapes, node: shape})
+        inferred = _tried(infer, parameter_shapes, {**shapes, node: shape})
         if inferred is not None and all(is_known(inferred.get(value)) for value in required):
             shapes[node] = shape
             return inferred
@@ -129,7 +131,7 @@ def _with_label(
 def _nearest(
     order: Sequence[Node],
     forms: Mapping[Node, Form],
-    known: Mapping[Value, Shape],
+    parameter_shapes: Mapping[Value, Shape],
     infer: Infer,
     free: set[str],
     facts: Mapping[Value, Any],
@@ -141,8 +143,8 @@ def _nearest(
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
         inferred = _tried(infer, {}, shapes)
-        if inferred is not None and all(is_known(inferred.get(value)) for value in known):
-            wrong = sum(inferred[value] != shape for value, shape in known.items())
+        if inferred is not None and all(is_known(inferred.get(value)) for value in parameter_shapes):
+            wrong = sum(inferred[value] != shape for value, shape in parameter_shapes.items())
             if best is None or wrong < best[0]:
                 best = wrong, shapes
         if not free:

@@ -400,8 +400,8 @@ class CompiledRule(_Compiled):
         return tuple(gradients.get(position) for position in self._positions(len(values) - 2))
 
     def _positions(self, count: int) -> Sequence[int]:
-        answering = self.operator.gradients.of_several(self.index)
-        indices = None if answering is None else answering[0]
+        rule_of_several = self.operator.gradients.of_several(self.index)
+        indices = None if rule_of_several is None else rule_of_several[0]
         return range(count) if indices is None else indices
 
 

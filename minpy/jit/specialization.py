@@ -11,7 +11,7 @@ import numpy
 from minpy.backends.protocol import ArgumentMismatch
 from minpy.core.array import FRONT_ENDS, Array, new_array, raw_of
 from minpy.core.state import state
-from minpy.graph.compiled import Compiled, Known
+from minpy.graph.compiled import Compiled, ValueFacts
 from minpy.graph.ir import CONSTANT, Value, topological
 from minpy.graph.program import Program
 from minpy.graph.recording import GraphOperator
@@ -255,7 +255,7 @@ def _returned(output: Any, result: Result) -> Any:
     return array.as_nd_ndarray() if result.cls is FRONT_ENDS["mxnet"] else array.as_np_ndarray()
 
 
-def _facts(captured: CapturedCall) -> Known:
+def _facts(captured: CapturedCall) -> ValueFacts:
     """Return shapes and dtypes of all values of the graph."""
     recorder = captured.recorder
     facts: dict[Value, Any] = {Value(node): fact for node, fact in recorder.facts.items()}
@@ -270,4 +270,6 @@ def _facts(captured: CapturedCall) -> Known:
     for node in constants:
         value = numpy.asarray(node.attributes["value"])
         facts.setdefault(Value(node), (value.shape, value.dtype))
-    return Known({key: shape for key, (shape, _) in facts.items()}, {key: dtype for key, (_, dtype) in facts.items()})
+    return ValueFacts(
+        {key: shape for key, (shape, _) in facts.items()}, {key: dtype for key, (_, dtype) in facts.items()}
+    )

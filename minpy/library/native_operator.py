@@ -403,7 +403,7 @@ class NativeOperator(ConfiguredOperator):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -413,7 +413,7 @@ class NativeOperator(ConfiguredOperator):
         if not self.has_rule(0):
             raise self.missing_rule(requires_grad[0])
         upstream = gradient if type(gradient) is tuple else (gradient,)
-        outputs = answer if type(answer) is tuple else (answer,)
+        outputs = result if type(result) is tuple else (result,)
         values = list(arguments[: self.arity])
         for index, raw in zip(self.mutated, self._changed, strict=False):
             values[index] = raw

@@ -69,7 +69,7 @@ class NativeSubgraphOperator(NativeOperator):
     def output_kinds(self, kinds: Sequence[Kind]) -> list[Kind]:
         """Return the shapes and dtypes of the outputs for those of all inputs: inferred over the graph."""
         inputs = [Shaped(*kind) for kind in kinds[: len(kinds) - self.extra]]
-        shapes, dtypes = self.graph.known(inputs)
+        shapes, dtypes = self.graph.facts_of(inputs)
         kinds_of_outputs = [(shapes[value], dtypes[value]) for value in self.graph.symbol.values]
         for name, (shape, dtype) in zip(output_names(len(kinds_of_outputs)), kinds_of_outputs, strict=True):
             require_dtype(dtype, self.__name__, name, Shaped(shape, dtype))

@@ -20,7 +20,7 @@ from minpy.module.batch_parts import batch_axis, load_inputs, merged, part_of
 from minpy.module.resuming import resume_after
 from minpy.namespaces import module_functions
 from minpy.symbol import Symbol
-from minpy.symbol.binding import infer_known
+from minpy.symbol.binding import infer_facts
 from minpy.symbol.context_groups import context_groups, groups_of_each, place_nodes
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "ctx"]
@@ -279,7 +279,7 @@ class DataParallelExecutorGroup:
                 context, grad_req=self.grad_req, type_dict=dtypes, group2ctx=groups, **shapes
             )
         where = place_nodes("bind", self.symbol, context, context_groups("bind", groups))
-        inferred = infer_known(self.symbol, dtypes, shapes)
+        inferred = infer_facts(self.symbol, dtypes, shapes)
         symbol_names = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         nodes, state_nodes = variables(self.symbol.order)
         arguments: list[Any] = []

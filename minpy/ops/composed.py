@@ -34,7 +34,7 @@ class Composed(Operator):
 
     def vjp(
         self,
-        answer: Any,
+        result: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
@@ -44,8 +44,8 @@ class Composed(Operator):
         """Return the gradients of the inputs at the positions `requires_grad`, in order, in new arrays."""
 
         def function(*inputs: Any) -> Any:
-            result = self.definition(*inputs, **attributes)
-            return tuple(result) if isinstance(result, list) else result
+            outputs = self.definition(*inputs, **attributes)
+            return tuple(outputs) if isinstance(outputs, list) else outputs
 
         _, pull = vjp(function, arguments, requires_grad)
         return pull(gradient)

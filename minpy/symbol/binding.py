@@ -18,12 +18,12 @@ from minpy.symbol.context_groups import context_groups, place_nodes
 from minpy.symbol.symbol import Symbol, method
 
 if TYPE_CHECKING:
-    from minpy.graph.compiled import Known
+    from minpy.graph.compiled import ValueFacts
     from minpy.symbol.executor import Executor
 
 # What runs graphs is large, and is imported by the first symbol that is bound.
 
-__all__ = ["bind", "infer_known", "simple_bind"]
+__all__ = ["bind", "infer_facts", "simple_bind"]
 
 _REQUESTS = ("write", "add", "null")
 
@@ -241,7 +241,7 @@ def simple_bind(
     inputs = [*names, *(node.name for node in state_nodes)]
     _warn_of_unknown("simple_bind", kwargs, inputs, 2)
     shapes = {name: shape for name, shape in kwargs.items() if name in inputs}
-    facts = infer_known(self, type_dict or {}, shapes)
+    facts = infer_facts(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
     where = place_nodes("simple_bind", self, context, context_groups("simple_bind", group2ctx))
 
@@ -260,13 +260,13 @@ def simple_bind(
     return Executor(self, context, arguments, gradients, requests, new_arrays(state_nodes), facts, places)
 
 
-def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:
+def infer_facts(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> ValueFacts:
     """Return the shapes and dtypes of all values, float32 where nothing else is said or follows."""
-    from minpy.graph.compiled import Known
+    from minpy.graph.compiled import ValueFacts
     from minpy.symbol.executor import missing_text
 
     dtypes = symbol._infer_type("simple_bind", (), types, default="float32").known
-    facts = Known(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
+    facts = ValueFacts(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
     for node in symbol.order:
         if node.operator is None and not is_known(facts.shapes.get(Value(node))):
             raise ShapeError(

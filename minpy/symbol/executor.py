@@ -13,7 +13,7 @@ from minpy.context import Context
 from minpy.core.array import as_raw
 from minpy.core.buffers import Memory, memory_of, note_write, note_written
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
-from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
+from minpy.graph.compiled import Compiled, ValueFacts, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import ObservedName, Observer
 from minpy.graph.ir import CONSTANT, Node, Value
@@ -71,7 +71,7 @@ class Executor:
         gradients: Sequence[NDArray | None],
         requests: Sequence[str],
         states: Sequence[NDArray],
-        known: Known | None = None,
+        facts: ValueFacts | None = None,
         places: Sequence[Context] | None = None,
     ) -> None:
         self._symbol = symbol
@@ -94,12 +94,12 @@ class Executor:
         self._programs: dict[bool, Program] = {}
         self._monitor: Callable[..., None] | None = None
         self._monitor_all = False
-        if known is None:
+        if facts is None:
             arrays = [array._data for array in (*self.arg_arrays, *self.aux_arrays)]
-            known = infer_from_arrays(compiled.order, compiled.variables, arrays, "of the array that is bound")
-        require_everything(compiled.order, known)
-        self._inferred = known
-        self._shapes, self._dtypes = known
+            facts = infer_from_arrays(compiled.order, compiled.variables, arrays, "of the array that is bound")
+        require_everything(compiled.order, facts)
+        self._inferred = facts
+        self._shapes, self._dtypes = facts
         # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._seen_arrays: list[numpy.ndarray] = []
         self._new_arrays: dict[Node, numpy.ndarray] = {}  # those not yet compared with gradients
@@ -318,9 +318,9 @@ class Executor:
         arrays = all_again(self._names, self.arg_arrays, arguments)
         gradients = all_again(self._names, self.grad_arrays, arguments)
         auxiliary = all_again(self._state_names, self.aux_arrays, states)
-        known = Known(shapes, self._dtypes)
+        facts = ValueFacts(shapes, self._dtypes)
         executor = Executor(
-            self._symbol, self._context, arrays, gradients, self._grad_reqs, auxiliary, known, self._places
+            self._symbol, self._context, arrays, gradients, self._grad_reqs, auxiliary, facts, self._places
         )
         executor.set_monitor_callback(self._monitor, self._monitor_all)
         return executor

@@ -29,7 +29,7 @@ from minpy.core.operator import Operator
 from minpy.core.signatures import parse_attribute
 from minpy.core.state import state
 from minpy.core.user_functions import read_only, user_error
-from minpy.graph.compiled import Known
+from minpy.graph.compiled import ValueFacts
 from minpy.graph.frame import Frame
 from minpy.graph.ir import Node, Value
 from minpy.graph.partitioning.python_partitioners import PythonStrategy
@@ -227,7 +227,7 @@ class PythonGraphOperator(OperatorAroundGraph):
             self.inside = self._of_operator(self._runner)
         self.random = self.graph.varies if self.inside is None else self.inside.varies
         self.starts_gradients = self.graph.starts_gradients
-        self._known_by_kind: dict[Any, Known] = {}
+        self._facts_by_kind: dict[Any, ValueFacts] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -299,7 +299,7 @@ class PythonGraphOperator(OperatorAroundGraph):
 
     def _checked(self, results: Any, arrays: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
         """Return what a user's function answered, if it has the shapes and dtypes of the graph's outputs."""
-        shapes, dtypes = self._known_for(arrays)
+        shapes, dtypes = self._facts_for(arrays)
         heads = self.graph.symbol.values
         returned = list(results) if isinstance(results, (tuple, list)) else [results]
         if len(returned) != len(heads):
@@ -321,13 +321,13 @@ class PythonGraphOperator(OperatorAroundGraph):
             outputs.append(numpy.array(array, dtype=dtypes[head], order="C"))  # a copy: nobody else keeps it
         return outputs
 
-    def _known_for(self, arrays: Sequence[numpy.ndarray]) -> Known:
+    def _facts_for(self, arrays: Sequence[numpy.ndarray]) -> ValueFacts:
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
-        facts = self._known_by_kind.get(kinds)
+        facts = self._facts_by_kind.get(kinds)
         if facts is None:
-            while len(self._known_by_kind) >= 64:
-                self._known_by_kind.pop(next(iter(self._known_by_kind)), None)
-            facts = self._known_by_kind[kinds] = self.graph.known(arrays)
+            while len(self._facts_by_kind) >= 64:
+                self._facts_by_kind.pop(next(iter(self._facts_by_kind)), None)
+            facts = self._facts_by_kind[kinds] = self.graph.facts_of(arrays)
         return facts
 
     # -- gradients ---------------------------------------------------------------------------------------------------

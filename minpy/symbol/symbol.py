@@ -338,11 +338,11 @@ class Symbol(SymbolMembers):
 
     def _by_kind(self, inference: Inference) -> tuple[list[Any], list[Any], list[Any]]:
         arguments, states = variables(self.order)
-        known = inference.known
+        facts = inference.known
         return (
-            [known.get(Value(node)) for node in arguments],
-            [known.get(value) for value in self.values],
-            [known.get(Value(node)) for node in states],
+            [facts.get(Value(node)) for node in arguments],
+            [facts.get(value) for value in self.values],
+            [facts.get(Value(node)) for node in states],
         )
 
     def _facts_of(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Value, Any]:

@@ -30,10 +30,10 @@ def enforce_type(T: type, method: bool = False) -> Callable[[Callable[..., Any]]
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
         def call(*args: Any, **kwargs: Any) -> Any:
-            kept = args[:1] if method else ()
-            converted = [arg if isinstance(arg, T) else T(arg) for arg in args[len(kept) :]]
+            unconverted = args[:1] if method else ()
+            converted = [arg if isinstance(arg, T) else T(arg) for arg in args[len(unconverted) :]]
             named = {name: arg if isinstance(arg, T) else T(arg) for name, arg in kwargs.items()}
-            return func(*kept, *converted, **named)
+            return func(*unconverted, *converted, **named)
 
         return call
 

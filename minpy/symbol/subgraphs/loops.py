@@ -106,7 +106,7 @@ class _Loop(ControlFlow):
                 arrays[position] = head
         self._count = number
         if number == 0:
-            shapes, dtypes = body.known(self._example(raws))
+            shapes, dtypes = body.facts_of(self._example(raws))
             outputs = [numpy.zeros((length, *shapes[value]), dtypes[value]) for value in body.symbol.values[:stacked]]
             return (*outputs, *(arrays[position].copy() for position in self.state_positions))
         return (*outputs, *(arrays[position] for position in self.state_positions))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.compiled import Compiled, Known, infer_from_arrays
+from minpy.graph.compiled import Compiled, ValueFacts, infer_from_arrays
 from minpy.graph.frame import Frame, start
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological
@@ -46,7 +46,7 @@ class Subgraph:
         """Return its inputs, from those of the node."""
         return [raws[source] for source in self.sources]
 
-    def known(self, arrays: Sequence[Any]) -> Known:
+    def facts_of(self, arrays: Sequence[Any]) -> ValueFacts:
         """Return the shapes and dtypes of its values, from arrays for its variables, or what has shapes as they do."""
         return infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
 

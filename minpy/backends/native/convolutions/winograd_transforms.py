@@ -79,13 +79,13 @@ class Transforms:
         for term in sums:
             line[0] = code.arithmetic("fadd", line[0], term)
         for power in range(1, self.results):
-            first, *others = differences if power % 2 else sums
+            first, *later_terms = differences if power % 2 else sums
             total = (
                 first if self.points[0] == 1 else code.arithmetic("fmul", first, code.number(self.points[0] ** power))
             )
             if power == self.results - 1:
                 total = code.arithmetic("fadd", total, values[-1])
-            for p, term in zip(self.points[1:], others, strict=True):
+            for p, term in zip(self.points[1:], later_terms, strict=True):
                 total = code.add_product(total, term, code.number(p**power))
             line.append(total)
         return line

@@ -22,10 +22,10 @@ SQRT_HALF_BITS = {"float": 0x3F3504F3, "double": 0x3FE6A09E667F3BCD}
 def split(x: Value) -> tuple[Value, Value, Value]:
     """Return k, as an integer and as a number, and m of a positive finite x that is not below the smallest normal."""
     format = x.format
-    one, half = format.bias << format.fraction, SQRT_HALF_BITS[format.type]
-    bits = x.bits() + (one - half)
+    one_bits, root_half_bits = format.bias << format.fraction, SQRT_HALF_BITS[format.type]
+    bits = x.bits() + (one_bits - root_half_bits)
     k = bits.shifted_right(format.fraction) - format.bias
-    m = ((bits & ((1 << format.fraction) - 1)) + half).as_number()
+    m = ((bits & ((1 << format.fraction) - 1)) + root_half_bits).as_number()
     return k, k.to_number(), m
 
 
@@ -122,7 +122,7 @@ def _in_base(k: Value, f: Value, inverse: Parts, two: Parts) -> Value:
     high = (f - half_square).without_low_bits({"float": 12, "double": 32}[f.type])
     low = ((f - high) - half_square) + (half_square - log_reduced(f))
     product = high * inverse_high
-    rest = (low + high) * inverse_low + low * inverse_high
+    low_part = (low + high) * inverse_low + low * inverse_high
     whole = k * two_high
     total = whole + product
-    return total + (((whole - total) + product) + rest + k * two_low)
+    return total + (((whole - total) + product) + low_part + k * two_low)

@@ -82,11 +82,10 @@ def _signed_power(x: Value, y: Value, result: Value) -> Value:
     """Return x**y where |x|**y is `result` (C99, F.9.4.4)."""
     half = y * 0.5
     integer, odd = y.trunc().equals(y), half.trunc().differs(half)
-    one = x.operand(1.0)
-    result = where(abs(x).equals(1) & abs(y).equals(INFINITY), one, result)
+    result = where(abs(x).equals(1) & abs(y).equals(INFINITY), 1.0, result)
     result = where((x.bits() < 0) & integer & odd, -result, result)
     result = where((x < 0) & (x > -INFINITY) & ~integer, float("nan"), result)
-    return where(y.equals(0) | x.equals(1), one, result)
+    return where(y.equals(0) | x.equals(1), 1.0, result)
 
 
 def hypot(x: Value, y: Value) -> Value:
@@ -96,10 +95,10 @@ def hypot(x: Value, y: Value) -> Value:
         result = (x * x + y * y).sqrt().to_float()
         return where(x.equals(INFINITY) | y.equals(INFINITY), INFINITY, result)
     x, y = abs(x), abs(y)
-    one = x.operand(1.0)
+    unscaled = x.operand(1.0)
     large, small = (x > 2.0**500) | (y > 2.0**500), (x < 2.0**-500) & (y < 2.0**-500)
-    down = where(large, 2.0**-600, where(small, 2.0**600, one))
-    up = where(large, 2.0**600, where(small, 2.0**-600, one))
+    down = where(large, 2.0**-600, where(small, 2.0**600, unscaled))
+    up = where(large, 2.0**600, where(small, 2.0**-600, unscaled))
     u, v = x * down, y * down
     result = (u * u + v * v).sqrt() * up
     return where(x.equals(INFINITY) | y.equals(INFINITY), INFINITY, result)
@@ -114,9 +113,11 @@ def cbrt(x: Value) -> Value:
     third, q = nearest_integer(k * (1 / 3))
     remainder = k - 3 * third
     above, below = remainder > 0.5, remainder < -0.5
-    one = x.operand(1.0)
-    m_scaled = m * where(above, 2.0, where(below, 0.5, one))
-    root = polynomial(m, coefficients.CBRT["double"]) * where(above, 2 ** (1 / 3), where(below, 0.5 ** (1 / 3), one))
+    unscaled = x.operand(1.0)
+    m_scaled = m * where(above, 2.0, where(below, 0.5, unscaled))
+    root = polynomial(m, coefficients.CBRT["double"]) * where(
+        above, 2 ** (1 / 3), where(below, 0.5 ** (1 / 3), unscaled)
+    )
     cube = root * root * root
     root = root * (cube + 2 * m_scaled) / (2 * cube + m_scaled)
     root = root.without_low_bits(27)

@@ -113,9 +113,9 @@ def _float_power(emitter: Emitter, base: Array, exponent: Array) -> Array:
 @lowers_ufunc("expit")
 def _expit(emitter: Emitter, array: Array) -> Array:
     """SciPy's logistic function."""
-    one = constant(1, array.dtype)
+    unit = constant(1, array.dtype)
     power = emitter.elementwise("exp", emitter.elementwise("negative", array))
-    return emitter.elementwise("divide", one, emitter.elementwise("add", one, power))
+    return emitter.elementwise("divide", unit, emitter.elementwise("add", unit, power))
 
 
 @lowers_ufunc("divmod")
