@@ -126,14 +126,17 @@ def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] 
     output_buffers = None
     if operator.takes_buffers:
         output_buffers = _output_buffers(node, {parent for parent in node.parents if parent is not None})
-    recording, state.recording = state.recording, False
+    recording = state.recording
+    if recording:
+        state.recording = False
     try:
         if operator.direct and not output_buffers:
             _walk_direct(node, operator, gradient, pending, zeros)
         else:
             _walk_general(node, gradient, pending, zeros, output_buffers)
     finally:
-        state.recording = recording
+        if recording:
+            state.recording = True
     if zeros:
         for leaf in zeros.difference(pending):
             pending[leaf] = numpy.zeros(leaf.shape, leaf.dtype)

@@ -48,15 +48,17 @@ def run_method(
     outer, recording = loans.current, state.recording
     on_cpu = operator.context is CPU
     try:
-        state.recording = False
+        if recording:
+            state.recording = False
         arguments += [*buffers], [*operator.auxiliary_arrays]
         # On other devices `nd.array` has to look where it is called.
         call, capture = method_of(operator.op, method, arguments, on_cpu and operator.is_large)
         if capture is not None:
             loans.current = capture.code, sys._getframe(), capture.any_layout
         else:
-            loans.current = None
-            if method == "backward":  # it may write to the gradients that it gets
+            if outer is not None:
+                loans.current = None
+            if method == "backward" and operator.is_large:  # it may write to the gradients that it gets
                 for array in arguments[1]:
                     array._data = array._data.copy()
         started = now()
@@ -71,9 +73,11 @@ def run_method(
         if failure is error:
             raise
         raise in_place_of(failure, error) from None
-    finally:
-        state.recording = recording
-        loans.current = outer
+    finally:  # these belong to the thread: a look costs less than a write
+        if recording:
+            state.recording = True
+        if loans.current is not outer:
+            loans.current = outer
     arguments.clear()  # so that only `shown` and `buffers` refer to the arrays, unless the method keeps one
     if capture is None:
         for array in shown:

@@ -21,6 +21,7 @@ __all__ = ["Buffer", "Undeclared", "memory_of", "shape_and_dtype"]
 _slot: Any = Array.__dict__["_data"]
 # The memory of a buffer that has some.
 memory_of = _slot.__get__
+_allocate = _slot.__set__
 
 
 class Buffer(NDArray):
@@ -51,7 +52,7 @@ class Buffer(NDArray):
 
     @_data.setter
     def _data(self, data: numpy.ndarray) -> None:
-        _slot.__set__(self, data)
+        _allocate(self, data)
         self.allocated = True
 
     @property
@@ -77,14 +78,14 @@ class Buffer(NDArray):
             and data.base is None
             and data.flags.c_contiguous
         ):
-            _slot.__set__(self, data)
+            _allocate(self, data)
             self.allocated = self.is_adopted = self.is_assigned = True
             return True
         return False
 
     def copy_from(self, data: numpy.ndarray) -> None:
         """Allocate the buffer for a copy of `data`, which has its shape: nobody has seen it yet."""
-        _slot.__set__(self, data.astype(self.final_dtype, "C"))
+        _allocate(self, data.copy() if data.dtype is self.final_dtype else data.astype(self.final_dtype, "C"))
         self.allocated = self.is_assigned = True
 
     def written(self, since: int) -> bool:

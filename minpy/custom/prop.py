@@ -121,8 +121,8 @@ class CustomOp:
             For an unknown `req`.
         """
         if req == "write" and type(dst) is Buffer and not dst.allocated:
-            buffer = src._data if isinstance(src, Array) else src
-            if loans.current is not None and type(src) is NDArray and dst.adopt(src):
+            buffer = src._data if type(src) is NDArray or isinstance(src, Array) else src
+            if buffer is not src and loans.current is not None and type(src) is NDArray and dst.adopt(src):
                 return
             if type(buffer) is numpy.ndarray and buffer.shape == dst.final_shape:
                 dst.copy_from(buffer)

@@ -192,14 +192,16 @@ class PropOperator(BaseOperator):
         for array in raws:
             if type(array) is not numpy.ndarray:
                 array = numpy.asarray(array, _default_type(array))
+            if array.size >= LENT_SIZE:
+                self.is_large = True
             data.append(array)
             shapes.append(array.shape)
             dtypes.append(array.dtype)
             types.append(array.dtype.type)
         count = len(self.arguments)
         out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
-        if out_shapes != shapes[:1]:
-            self.is_large = max(map(math.prod, out_shapes)) >= LENT_SIZE
+        if out_shapes != shapes[:1] and max(map(math.prod, out_shapes)) >= LENT_SIZE:
+            self.is_large = True
         if getattr(self.prop.infer_type, "_is_default", False):
             out_types = [dtypes[0] if count else numpy.float32] * len(self.outputs)
         else:
@@ -240,11 +242,11 @@ class PropOperator(BaseOperator):
         if self._declares:
             in_data, out_data = self._declared(arguments[:count], result)
             shown = in_data + out_data
-            out_grad = self._arrays(upstream)
         else:
-            shown = self._arrays([*arguments[:count], *outputs, *upstream])
-            in_data, out_data, out_grad = shown[:count], shown[count : -len(upstream)], shown[-len(upstream) :]
-            del shown[-len(upstream) :]
+            shown = self._arrays([*arguments[:count], *outputs])
+            in_data, out_data = shown[:count], shown[count:]
+        # The method may write to the gradients that it gets, unless a capture proves that it does not.
+        out_grad = self._arrays(upstream) if self.is_large else [*map(self._writable_copy, upstream)]
         grad_req = ["null"] * count
         for index in requires_grad:
             grad_req[index] = self.grad_req.get(index, "write")
@@ -264,8 +266,6 @@ class PropOperator(BaseOperator):
         for value in values:
             view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
             view.setflags(False)  # type: ignore[call-arg]  # write=False, in half the time
-            if view.size >= LENT_SIZE:
-                self.is_large = True
             if plain:
                 array = create(NDArray)
                 array._data = view
@@ -274,6 +274,15 @@ class PropOperator(BaseOperator):
                 array = place(NDArray, view, self.context)
             arrays.append(array)
         return arrays
+
+    def _writable_copy(self, value: Any) -> Any:
+        data = (value if type(value) is numpy.ndarray else as_raw(value)).copy()
+        if self.context is not CPU:
+            return place(NDArray, data, self.context)
+        array = create(NDArray)
+        array._data = data
+        array._node = None
+        return array
 
     def _check_states(self, shapes: Sequence[Any], expected: Sequence[Any]) -> None:
         for name, shape, promised in zip(self.auxiliaries, shapes, expected, strict=True):

@@ -103,9 +103,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     >>> nd.array([1, 2, 3]).dtype
     <class 'numpy.float32'>
     """
+    is_plain = ctx is None and type(source_array) is numpy.ndarray
     if dtype is None:
-        dtype = source_array._data.dtype if isinstance(source_array, Array) else _FLOAT32
-    if ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+        dtype = _FLOAT32 if is_plain or not isinstance(source_array, Array) else source_array._data.dtype
+    if is_plain and source_array.dtype == dtype:
         loan = loans.current
         if loan is not None:
             caller: Any = sys._getframe(1)
