@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Case, Draws, Options, Point, attempt, skip
+from minpy.checking.case import Case, Generators, Options, Point, attempt, skip
 from minpy.checking.checks import (
     RANDOM,
     check_dtype,
@@ -132,13 +132,13 @@ def check_operator(
     import_modules("Operator.check")
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))
-    draws = Draws()
+    generators = Generators()
     try:
         with operator.being_checked(), Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
     finally:
-        draws.rewind()
+        generators.rewind()
     return report.require_success(operator.__name__)
 
 
@@ -151,10 +151,10 @@ def _run(case: Case, options: Options, report: Report) -> None:
         return rows
 
     if case.operator.random:
-        case = replace(case, draws=Draws())
+        case = replace(case, generators=Generators())
     [forward] = add("forward", check_forward, case)
-    if forward.note == RANDOM and case.draws is None:
-        case = replace(case, draws=Draws())
+    if forward.note == RANDOM and case.generators is None:
+        case = replace(case, generators=Generators())
         report.rows.clear()
         [forward] = add("forward", check_forward, case)
     if forward.result != OK:

@@ -20,7 +20,7 @@ from minpy.core.reports import FAILED, SKIPPED, Row
 from minpy.core.signatures import bind
 from minpy.differentiation import recorded_run
 
-__all__ = ["Case", "Draws", "Options", "Point", "as_outputs", "attempt", "failure", "register_generator", "skip"]
+__all__ = ["Case", "Generators", "Options", "Point", "as_outputs", "attempt", "failure", "register_generator", "skip"]
 
 _GENERATORS: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
     (random.getstate, random.setstate),
@@ -41,7 +41,7 @@ def register_generator(read: Callable[[], Any], restore: Callable[[Any], None]) 
     _GENERATORS.append((read, restore))
 
 
-class Draws:
+class Generators:
     """Where all global generators stood when it was made."""
 
     def __init__(self) -> None:
@@ -70,19 +70,19 @@ class Case:
     inputs: tuple[Any, ...]  # NumPy arrays, and whatever else the operator takes (numbers, None, a method's `self`)
     attributes: Mapping[str, Any]
     slots: tuple[int | str, ...] = ()  # what is differentiated: positions among `inputs`, or keys of `attributes`
-    draws: Draws | None = None  # of a random operator: where every call begins to draw
+    generators: Generators | None = None  # of a random operator: where every call begins to draw
 
     @classmethod
     def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:
         """Return the case of a call: arrays are unwrapped and floating-point ones converted to float64."""
-        inputs, named = bind(
+        inputs, keywords = bind(
             operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin
         )
-        raw = [numpy.asarray(value) if isinstance(value, list) else raw_of(value) for value in inputs]
-        options = {key: raw_of(value) for key, value in named.items()}
-        slots: list[int | str] = [index for index, value in enumerate(raw) if _is_variable(operator, index, value)]
-        slots += [key for key in operator.keyword_rules if _is_real(options.get(key))]
-        case = cls(operator, tuple(raw), options, tuple(slots))
+        raws = [numpy.asarray(value) if isinstance(value, list) else raw_of(value) for value in inputs]
+        raw_attributes = {key: raw_of(value) for key, value in keywords.items()}
+        slots: list[int | str] = [index for index, value in enumerate(raws) if _is_variable(operator, index, value)]
+        slots += [key for key in operator.keyword_rules if _is_real(raw_attributes.get(key))]
+        case = cls(operator, tuple(raws), raw_attributes, tuple(slots))
         case = case.with_variables([numpy.array(value, numpy.float64) for value in case.variables])
         return case.cast(numpy.float64)
 
@@ -110,14 +110,14 @@ class Case:
         return self.attributes[slot] if isinstance(slot, str) else self.inputs[slot]
 
     def __str__(self) -> str:
-        skipped = int(self.operator.is_method)
-        names = self.operator.argument_names(len(self.inputs))[skipped:]
-        text = describe_arguments(names, self.inputs[skipped:])
-        options = [
+        first = int(self.operator.is_method)
+        names = self.operator.argument_names(len(self.inputs))[first:]
+        text = describe_arguments(names, self.inputs[first:])
+        attributes = [
             f"{key}={describe(value) if isinstance(value, numpy.ndarray) else repr(value)}"
             for key, value in self.attributes.items()
         ]
-        return f"{self.operator.__name__}({', '.join(filter(None, [text, *options]))})"
+        return f"{self.operator.__name__}({', '.join(filter(None, [text, *attributes]))})"
 
     def name(self, slot: int | str) -> str:
         """Return the name of an input, as rows call it."""
@@ -132,8 +132,8 @@ class Case:
     def replaced(self, values: Mapping[int | str, Any]) -> Case:
         """Return the case with other values in some slots."""
         inputs = tuple(values.get(index, value) for index, value in enumerate(self.inputs))
-        options = {key: values.get(key, value) for key, value in self.attributes.items()}
-        return Case(self.operator, inputs, options, self.slots, self.draws)
+        attributes = {key: values.get(key, value) for key, value in self.attributes.items()}
+        return Case(self.operator, inputs, attributes, self.slots, self.generators)
 
     def mapped(self, change: Callable[[numpy.ndarray], Any]) -> Case:
         """Return the case with every array changed by a function."""
@@ -153,8 +153,8 @@ class Case:
         if self.states:
             states_before = {slot: self[slot] for slot in self.states}
             case = self.replaced({slot: v.copy() for slot, v in states_before.items() if isinstance(v, numpy.ndarray)})
-        if self.draws is not None:
-            self.draws.rewind()
+        if self.generators is not None:
+            self.generators.rewind()
         result = self.operator(*case.inputs, **case.attributes)
         states = [case[slot] for slot in self.states]
         return result, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
@@ -236,7 +236,7 @@ class Point:
         numbers = self.random.normal(size=shape)
         return numpy.asarray(numbers + numpy.copysign(0.3, numbers))
 
-    def some(self, shape: tuple[int, ...]) -> numpy.ndarray:
+    def random_mask(self, shape: tuple[int, ...]) -> numpy.ndarray:
         """Return a mask of elements: each one in three, and one at least."""
         mask = numpy.asarray(self.random.uniform(size=shape) < 1 / 3)
         if mask.size:

@@ -135,21 +135,21 @@ class Derivatives:
         """Return (derivatives of every output along a direction, where they can be trusted)."""
         values = list(self.variables)
 
-        def at(distance: float) -> numpy.ndarray:
+        def evaluate_at(distance: float) -> numpy.ndarray:
             values[self.position] = self.variables[self.position] + distance * direction
             return flat(self.function(*values))
 
         derivatives = numpy.full(self.centre.shape, numpy.nan)
         smooth = numpy.zeros(self.centre.shape, bool)
         for step in self.tolerance.steps:
-            estimate, trusted = _one_step(at, self.centre, step, self.tolerance)
+            estimate, trusted = _one_step(evaluate_at, self.centre, step, self.tolerance)
             derivatives = numpy.where(smooth, derivatives, estimate)
             smooth = smooth | trusted
             if smooth.all():
                 break
         return derivatives, smooth
 
-    def weighed(self, direction: numpy.ndarray) -> tuple[float, bool, numpy.ndarray]:
+    def weighted(self, direction: numpy.ndarray) -> tuple[float, bool, numpy.ndarray]:
         """Return (derivative of the weighed sum along a direction, whether it can be trusted, all outputs' ones)."""
         derivatives, smooth = self.slopes(direction)
         used = self.weights != 0
@@ -167,16 +167,16 @@ class Derivatives:
                 continue
             direction = numpy.zeros(variable.shape)
             direction[index] = size = max(abs(float(variable[index])), 0.1)
-            slope, smooth, derivatives = self.weighed(direction)
+            slope, smooth, derivatives = self.weighted(direction)
             noise = float(terms[derivatives != 0].sum()) / size  # outputs that do not depend on the element add none
             yield index, slope / size, noise, smooth
 
 
 def _one_step(
-    at: Callable[[float], numpy.ndarray], centre: numpy.ndarray, step: float, tolerance: Tolerance
+    evaluate_at: Callable[[float], numpy.ndarray], centre: numpy.ndarray, step: float, tolerance: Tolerance
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    ahead, behind = at(step), at(-step)
-    near_ahead, near_behind = at(step / 2), at(-step / 2)
+    ahead, behind = evaluate_at(step), evaluate_at(-step)
+    near_ahead, near_behind = evaluate_at(step / 2), evaluate_at(-step / 2)
     coarse = (ahead - behind) / (2 * step)
     fine = (near_ahead - near_behind) / step
     value = (4 * fine - coarse) / 3
@@ -199,7 +199,7 @@ def compare(derivatives: Derivatives, gradient: numpy.ndarray, directions: Itera
     magnitude = float(numpy.abs(terms).sum())
     worst = 0.0
     for direction in directions:
-        expected, smooth, _ = derivatives.weighed(direction)
+        expected, smooth, _ = derivatives.weighted(direction)
         parts = gradient * direction
         got = float(parts.sum())
         error = abs(got - expected)
@@ -232,16 +232,16 @@ def _suspects(derivatives: Derivatives, gradient: numpy.ndarray, direction: nump
         got = float(gradient.ravel()[indices] @ part[indices])
         if not numpy.isfinite(got):
             return True, numpy.inf
-        slope, is_known, _ = derivatives.weighed(part.reshape(direction.shape))
+        slope, is_smooth, _ = derivatives.weighted(part.reshape(direction.shape))
         error = abs(got - slope)
         bound = derivatives.tolerance.bound(float(numpy.linalg.norm(gradient.ravel()[indices])))
-        return is_known and error > bound, error if is_known else -1.0
+        return is_smooth and error > bound, error if is_smooth else -1.0
 
     indices = numpy.arange(direction.size)
     while indices.size > MOST_ELEMENTS:
         halves = numpy.array_split(indices, 2)
         errors = [disagreement(half) for half in halves]
-        if not any(clear for clear, _ in errors) and any(error < 0 for _, error in errors):
+        if not any(is_wrong for is_wrong, _ in errors) and any(error < 0 for _, error in errors):
             # What is wrong is in a half that says nothing, if it is anywhere.
             indices = halves[min(range(2), key=lambda place: errors[place][1])]
         else:

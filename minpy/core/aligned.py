@@ -28,12 +28,12 @@ LARGE = 1 << 14
 _HUGE = 1 << 22
 
 # In bytes: of what is larger glibc learns nothing (`DEFAULT_MMAP_THRESHOLD_MAX` of its malloc.c).
-_LARGEST_KEPT = 1 << 25
+_MAX_THRESHOLD = 1 << 25
 
 # Of NumPy's table of functions of C ("Array API" of its manual), since version 1.22.
 _SET_HANDLER, _GET_HANDLER = 304, 305
 # What the capsules of allocators are called.
-_NAME = b"mem_handler"
+_CAPSULE_NAME = b"mem_handler"
 
 
 class _Allocator(ctypes.Structure):
@@ -47,7 +47,7 @@ class _Allocation(NamedTuple):
 
     set_handler: Callable[[Any], Any]  # sets NumPy's allocator, and returns the one before
     aligning: Any  # the capsule of the allocator that aligns
-    usual: Any  # that of NumPy's own
+    default: Any  # that of NumPy's own
     advise: Callable[[int, int], None] | None  # asks for large pages, for an address and a number of bytes
 
 
@@ -70,7 +70,7 @@ def _api(capsule_pointer: Callable[..., Any]) -> Any:
     return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
 
 
-def _let_memory_stay() -> None:
+def _keep_freed_memory() -> None:
     """Have the C library keep the memory of large arrays that are freed, for the next ones.
 
     glibc takes what is larger than anything that was freed before from the system, page by page as it is written to,
@@ -81,7 +81,7 @@ def _let_memory_stay() -> None:
     library = ctypes.CDLL(None)
     allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("malloc", library))
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", library))
-    free(allocate(_LARGEST_KEPT - (1 << 16)))
+    free(allocate(_MAX_THRESHOLD - (1 << 16)))
 
 
 def _adviser() -> Callable[[int, int], None] | None:
@@ -117,20 +117,20 @@ def _allocation() -> _Allocation | None:
     )
     api = _api(pointer_of)
     set_handler = _function(api[_SET_HANDLER], object_, object_)
-    own = _function(api[_GET_HANDLER], object_)()
-    usual = _Handler.from_address(pointer_of(own, _NAME))
-    if usual.name != b"default_allocator" or usual.version != 1:
+    default = _function(api[_GET_HANDLER], object_)()
+    default_handler = _Handler.from_address(pointer_of(default, _CAPSULE_NAME))
+    if default_handler.name != b"default_allocator" or default_handler.version != 1:
         return None  # somebody else's, who wants to see what is allocated
     allocate = ctypes.cast(ctypes.CDLL(None).aligned_alloc, ctypes.c_void_p).value
-    allocator = usual.allocator
+    allocator = default_handler.allocator
     # `malloc(ctx, size)` is `aligned_alloc(alignment, size)`.
-    ours = _Handler(
+    handler = _Handler(
         b"minpy_aligned", 1, _Allocator(_ALIGNMENT, allocate, allocator.calloc, allocator.realloc, allocator.free)
     )
-    for kept_alive in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
+    for kept_alive in (handler, _CAPSULE_NAME):  # arrays may be freed after this module is gone
         ctypes.pythonapi.Py_IncRef(object_(kept_alive))
-    _let_memory_stay()
-    return _Allocation(set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own, _adviser())
+    _keep_freed_memory()
+    return _Allocation(set_handler, capsule_of(ctypes.addressof(handler), _CAPSULE_NAME, None), default, _adviser())
 
 
 def prepare() -> None:
@@ -158,7 +158,7 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     allocation = _allocation() if nbytes >= LARGE else None
     if allocation is None:
         return numpy.empty(shape, dtype)
-    before = allocation.usual
+    before = allocation.default
     try:
         before = allocation.set_handler(allocation.aligning)  # Ctrl-C may come before anything has been assigned
         array = numpy.empty(shape, dtype)
@@ -179,8 +179,8 @@ def is_large(array: numpy.ndarray) -> bool:
     """
     if array.nbytes < LARGE:
         return False
-    begin: int = array.__array_interface__["data"][0]
-    return begin % _ALIGNMENT == 0 or _allocation() is None
+    address: int = array.__array_interface__["data"][0]
+    return address % _ALIGNMENT == 0 or _allocation() is None
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:

@@ -20,7 +20,7 @@ __all__ = ["backward", "head_gradient", "require_recorded"]
 
 
 @lru_cache(None)
-def _one(dtype: numpy.dtype) -> numpy.ndarray:
+def _read_only_one(dtype: numpy.dtype) -> numpy.ndarray:
     ones = numpy.ones(1, dtype)
     ones.setflags(write=False)
     return ones
@@ -31,7 +31,7 @@ def head_gradient(head: Array, gradient: Any) -> numpy.ndarray:
     data = head._data
     if gradient is None:
         if data.size > 4096:  # no pass over memory for ones: every element is the same one
-            return numpy.ndarray(data.shape, data.dtype, _one(data.dtype), strides=(0,) * data.ndim)
+            return numpy.ndarray(data.shape, data.dtype, _read_only_one(data.dtype), strides=(0,) * data.ndim)
         ones = numpy.empty(data.shape, data.dtype)
         ones.fill(1)
         return ones

@@ -32,7 +32,7 @@ DTypes = Sequence["numpy.dtype | None"]
 ShapeInference = Callable[..., tuple[Shapes, Shapes]]
 TypeInference = Callable[..., tuple[DTypes, DTypes]]
 
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class BaseOperator:
@@ -96,9 +96,9 @@ class BaseOperator:
     raw_rules: Any = ()
     rules: Any = ()
     multiple_rules: Any = ()
-    keyword_rules: Any = _NOTHING
-    into_rules: Any = _NOTHING
-    jvp_rules: Any = _NOTHING
+    keyword_rules: Any = _EMPTY
+    into_rules: Any = _EMPTY
+    jvp_rules: Any = _EMPTY
     all_zero: Any = False
     # The keyword arguments that may be arrays which need a gradient.
     keyword_inputs: Any = ()
@@ -131,11 +131,11 @@ class BaseOperator:
     # The inputs that are states, which `forward` may change in place.
     auxiliary: tuple[str, ...] = ()
     # Tells for an input with the default None whether a call with given attributes has it (`bias` unless `no_bias`).
-    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] = _NOTHING
+    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] = _EMPTY
     # The names of the outputs that callers see, or a function of the attributes that returns them.
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] = ("output",)
     # What the variables that symbols make for inputs are initialized with, where it is not for users to choose.
-    initializers: Mapping[str, str] = _NOTHING
+    initializers: Mapping[str, str] = _EMPTY
     # From the attributes of a call in a graph, and the inferred shape of its output, to those to compute with.
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     # Whether it is a composition of others, which graphs put in its place.

@@ -17,7 +17,7 @@ from minpy.core.replacing import Definitions
 
 __all__ = ["Defining"]
 
-_Kind = TypeVar("_Kind", bound="Defining")
+_Self = TypeVar("_Self", bound="Defining")
 
 
 class Defining(BaseOperator):
@@ -71,20 +71,20 @@ class Defining(BaseOperator):
             return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
-        whole = self._adapted(rule, self.describe_rule(index))
+        adapted_rule = self._adapted(rule, self.describe_rule(index))
         self._note("def_grad", "gradient", index, rule)
-        self.gradients.define(index, whole)
+        self.gradients.define(index, adapted_rule)
         self._rules_changed()
         return self
 
-    def def_grad_zero(self: _Kind, argnum: int | None = None) -> _Kind:
+    def def_grad_zero(self: _Self, argnum: int | None = None) -> _Self:
         """Say that the gradient with respect to an argument (None: to every argument) is zero."""
         self._note("def_grad_zero", "gradient", None if argnum is None else self._index(argnum), None)
         self.gradients.define_zero(None if argnum is None else self._index(argnum))
         self._rules_changed()
         return self
 
-    def keep_shape_only(self: _Kind, *argnums: int) -> _Kind:
+    def keep_shape_only(self: _Self, *argnums: int) -> _Self:
         """Say that the rules read only the shape and dtype of arguments, so that recording need not keep the values.
 
         The rules are then given an object with `shape`, `dtype`, `ndim` and `size` in the argument's place.
@@ -93,7 +93,7 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
-    def def_grad_kw(self: _Kind, rule: Rule, key: str) -> _Kind:
+    def def_grad_kw(self: _Self, rule: Rule, key: str) -> _Self:
         """Register the gradient with respect to an argument that is given by keyword.
 
         Raises
@@ -107,9 +107,9 @@ class Defining(BaseOperator):
         if key not in self.signature.attributes and not self.signature.open_ended:
             names = [*self.signature.inputs, *self.signature.attributes]
             raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(names)}.")
-        whole = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
+        adapted_rule = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
         self._note("def_grad_kw", "gradient", key, rule)
-        self.keyword_rules[key] = whole
+        self.keyword_rules[key] = adapted_rule
         self._rules_changed()
         return self
 
@@ -129,10 +129,10 @@ class Defining(BaseOperator):
         self._require_callable(rule, "def_multiple_grad")
         argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
-        whole = self._adapted(rule, f"{self.__name__}: the rule")
+        adapted_rule = self._adapted(rule, f"{self.__name__}: the rule")
         for index in range(len(self.signature.inputs)) if indices is None else indices:
             self._note("def_multiple_grad", "gradient", index, rule)
-        self.gradients.define_several(indices, whole)
+        self.gradients.define_several(indices, adapted_rule)
         self._rules_changed()
         return self
 
@@ -199,7 +199,7 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
-    def compile(self: _Kind) -> _Kind:
+    def compile(self: _Self) -> _Self:
         """Let the forward function and the rules run as native code, in eager calls, on the tape and under autograd.
 
         They are traced for each kind of arguments (shapes, dtypes, values of attributes), fused, and compiled, where
@@ -254,7 +254,7 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
-    def def_shape(self: _Kind, rule: Callable[..., Any]) -> _Kind:
+    def def_shape(self: _Self, rule: Callable[..., Any]) -> _Self:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")
         self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", ())

@@ -324,9 +324,9 @@ def _restored(
 def unsupported(function: Callable[..., Any], alias: str | None, arguments: Sequence[Any], operands: str) -> str:
     """Return the text of a function of dense arrays that was called on something else."""
     name = getattr(function, "__name__", str(function))
-    also = f" ({alias} as an operator)" if alias else ""
+    operator_name = f" ({alias} as an operator)" if alias else ""
     types = f" It was given {', '.join(type(value).__name__ for value in arguments)}." if arguments else ""
-    return f"{name}{also} is not defined for {operands}, only for dense arrays.{types}"
+    return f"{name}{operator_name} is not defined for {operands}, only for dense arrays.{types}"
 
 
 def operator_error(original: Exception, line: str, advice: str = "") -> Exception:

@@ -152,7 +152,7 @@ class Operator(Defining):
         Raises an ArgumentError if it is said that there are others.
         """
         if type(self.outputs) is LearnedOutputs:
-            if count and count == self.outputs.told:  # by the function's code: all its calls return so many
+            if count and count == self.outputs.count_in_code:  # by the function's code: all its calls return so many
                 self.usual_outputs = count
                 return
             self.outputs.note(count, attributes)
@@ -261,21 +261,21 @@ class Operator(Defining):
             arguments = [self.wrap_raw(value) for value in arguments]
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
         rules = self.rules if recorded else self.raw_rules
-        parts: dict[int, Any] = {}
+        computed: dict[int, Any] = {}
         for index in requires_grad:
-            if index in parts:
+            if index in computed:
                 continue
             rule = rules[index] if index < len(rules) else None
             if rule is not None:
-                alone = output_buffers if len(requires_grad) == 1 else None  # or another rule could fail afterwards
-                parts[index] = self._apply(rule, index, result, arguments, attributes, gradient, alone)
+                buffers = output_buffers if len(requires_grad) == 1 else None  # or another rule could fail afterwards
+                computed[index] = self._apply(rule, index, result, arguments, attributes, gradient, buffers)
                 continue
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
-                    form = rule if recorded else self.gradients.several_raw.get(rule, rule)
-                    alone = None if parts or not self._covers(rule, requires_grad) else output_buffers
-                    results = self._apply(form, index, result, arguments, attributes, gradient, alone)
+                    chosen_rule = rule if recorded else self.gradients.several_raw.get(rule, rule)
+                    buffers = None if computed or not self._covers(rule, requires_grad) else output_buffers
+                    results = self._apply(chosen_rule, index, result, arguments, attributes, gradient, buffers)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
                         raise GradientError(
@@ -285,13 +285,13 @@ class Operator(Defining):
                     for position, cotangent in zip(indices, results, strict=True):
                         rule_of_several = self.gradients.of_several(position)
                         if rule_of_several is not None and rule_of_several[1] is rule:
-                            parts[position] = cotangent
+                            computed[position] = cotangent
                     break
             else:
                 raise self.missing_rule(index)
         if self.kind == "mxnet":
-            return [_to_numpy_semantics(parts[index], gradient) for index in requires_grad]
-        return [parts[index] for index in requires_grad]
+            return [_to_numpy_semantics(computed[index], gradient) for index in requires_grad]
+        return [computed[index] for index in requires_grad]
 
     # -- inside --------------------------------------------------------------------------------------------------
 

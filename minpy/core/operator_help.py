@@ -78,16 +78,16 @@ def gradients_section(operator: Any) -> str:
         if index >= operator.is_method:
             argnum = index - operator.is_method
             missing = f"none; {operator.__name__}.def_grad(rule, argnum={argnum}) adds one"
-            lines.append(f"{name} : {_kind_of_rule(rules, index) or missing}")
+            lines.append(f"{name} : {_rule_text(rules, index) or missing}")
     if operator.signature.variadic is not None:
         count = len(operator.signature.inputs)
         missing = f"none; {operator.__name__}.def_multiple_grad(rule) adds them"
-        lines.append(f"*{operator.signature.variadic} : {_kind_of_rule(rules, count) or missing}")
+        lines.append(f"*{operator.signature.variadic} : {_rule_text(rules, count) or missing}")
     lines += [f"{name} : by a rule" for name in rules.by_keyword]
     return "\n".join(["Gradients", "---------", *(lines or ["none: it has no inputs"])])
 
 
-def _kind_of_rule(rules: Any, index: int) -> str:
+def _rule_text(rules: Any, index: int) -> str:
     """Return what gives the gradient of the input at a position; an empty text if nothing does."""
     if rules.is_zero(index):
         return "zero"

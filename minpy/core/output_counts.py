@@ -24,7 +24,7 @@ __all__ = [
 
 _BUILDING = ("BUILD_TUPLE", "BUILD_LIST")
 _UNREAD = -1
-_MOST_SEEN = 1000  # combinations of attributes that are remembered, the latest
+_MAX_SEEN = 1000  # combinations of attributes that are remembered, the latest
 
 
 def numbered_outputs(count: int) -> list[str]:
@@ -57,17 +57,17 @@ def require_declared(operator: str, names: Sequence[str], count: int) -> None:
     """Raise unless a call returned what its outputs are said to be: a tuple of `count` arrays, or 0, an array alone."""
     if count == len(names) > 1 or (count == 0 and len(names) == 1):
         return
-    said = f"its outputs are said to be {len(names)}: {', '.join(names)}"
+    declared = f"its outputs are said to be {len(names)}: {', '.join(names)}"
     if count == 0:
-        text = f"returned one array, and {said}. Say outputs=1, or return a tuple with one array for each."
+        text = f"returned one array, and {declared}. Say outputs=1, or return a tuple with one array for each."
     elif count == 1:
-        text = f"returned a tuple of one array, and {said}. " + (
+        text = f"returned a tuple of one array, and {declared}. " + (
             "Return the array itself."
             if len(names) == 1
             else "Say outputs=1 and return the array itself, or return one array for each."
         )
     else:
-        text = f"returned {count} array(s), and {said}. Say outputs={count}, or return one array for each."
+        text = f"returned {count} array(s), and {declared}. Say outputs={count}, or return one array for each."
     raise ArgumentError(f"{operator}: its forward {text}")
 
 
@@ -107,12 +107,12 @@ class LearnedOutputs:
     ['output0', 'output1', 'output2']
     """
 
-    __slots__ = ("_defaults", "_function", "_read", "_seen", "_varying")
+    __slots__ = ("_count_in_code", "_defaults", "_function", "_seen", "_varying")
 
     def __init__(self, function: Callable[..., Any], defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._function = function
         self._defaults = defaults
-        self._read: int | None = _UNREAD
+        self._count_in_code: int | None = _UNREAD
         self._seen: dict[str, int] = {}
         self._varying: set[str] = set()
 
@@ -124,7 +124,7 @@ class LearnedOutputs:
         key = self._key(attributes)
         if self._seen.get(key, count) != count:
             self._varying.add(key)
-        elif len(self._seen) >= _MOST_SEEN and key not in self._seen:
+        elif len(self._seen) >= _MAX_SEEN and key not in self._seen:
             earlier = [*self._seen]  # at once: other threads may note, too
             self._seen.pop(earlier[0], None)
         self._seen[key] = count
@@ -138,23 +138,23 @@ class LearnedOutputs:
 
         Of attributes that no call has had, it is what all other calls have returned.
         """
-        number = self.known(attributes)
+        number = self.exact_count(attributes)
         if number is None and len(counts := {*self._seen.values()}) == 1:
             return counts.pop()
         return number
 
-    def known(self, attributes: Mapping[str, Any]) -> int | None:
+    def exact_count(self, attributes: Mapping[str, Any]) -> int | None:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
         if self._seen and (seen := self._seen.get(self._key(attributes))) is not None:
             return seen
-        return self.told
+        return self.count_in_code
 
     @property
-    def told(self) -> int | None:
+    def count_in_code(self) -> int | None:
         """How many arrays in a tuple the function's code says that it returns; None if it does not say."""
-        if self._read == _UNREAD:
-            self._read = number_returned(self._function)
-        return self._read
+        if self._count_in_code == _UNREAD:
+            self._count_in_code = number_returned(self._function)
+        return self._count_in_code
 
     def _key(self, attributes: Mapping[str, Any]) -> str:
         """Return what two calls have in common that have the same attributes."""

@@ -16,14 +16,14 @@ from minpy.files import accessing
 
 __all__ = ["Archive", "is_archive", "opened", "read_exactly"]
 
-_MOST_MEMBERS = 10_000
+_MAX_MEMBERS = 10_000
 # What is compressed may become so many times as large, or LEAST bytes: parameters hardly shrink, zeros do so much.
-_EXPANDED = 100
-_LEAST = 1 << 30
+_MAX_EXPANSION = 100
+_MIN_EXPANDED_BYTES = 1 << 30
 _CHUNK = 1 << 20
-_LARGEST_READ = 64 << 20  # at once; what tarfile would read itself is a header
+_MAX_READ = 64 << 20  # at once; what tarfile would read itself is a header
 _DAMAGED = "It is damaged or incomplete: copy or download it again."
-_BROKEN = (
+_READ_ERRORS = (
     tarfile.TarError,
     zipfile.BadZipFile,
     EOFError,
@@ -39,11 +39,11 @@ def is_archive(path: str) -> bool:
     """Tell whether a file begins like an archive, or is named like one."""
     try:
         with open(path, "rb") as file:
-            beginning = file.read(265)
+            header = file.read(265)
     except OSError:
         return False
-    named = path.endswith((".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model"))
-    return beginning.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")) or beginning[257:262] == b"ustar" or named
+    has_ending = path.endswith((".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model"))
+    return header.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")) or header[257:262] == b"ustar" or has_ending
 
 
 class Archive:
@@ -54,9 +54,9 @@ class Archive:
         self.links: list[str] = []
         self._file = file
         self._size = os.fstat(file.fileno()).st_size
-        self._most = max(_LEAST, _EXPANDED * self._size)
+        self._max_bytes = max(_MIN_EXPANDED_BYTES, _MAX_EXPANSION * self._size)
         self._members = 0
-        self._bytes = 0
+        self._expanded_bytes = 0
 
     def files(self) -> Iterator[tuple[str, int, BinaryIO]]:
         """Yield (name, size, stream) of every regular file; a stream lasts until the next is asked for.
@@ -64,10 +64,10 @@ class Archive:
         Where one ends before its size, that is found when it is read, or when the next is asked for.
         """
         try:
-            yield from self._zipped() if zipfile.is_zipfile(self._file) else self._tarred()
+            yield from self._zip_files() if zipfile.is_zipfile(self._file) else self._tar_files()
         except MXNetError:
             raise
-        except _BROKEN as error:
+        except _READ_ERRORS as error:
             self.fail_to_read(error)
 
     def fail_to_read(self, error: Exception) -> NoReturn:
@@ -80,21 +80,21 @@ class Archive:
     def _count(self, name: str, size: int) -> None:
         """Count a member, and refuse what is beyond the limits."""
         self._members += 1
-        self._bytes += size
-        if self._members > _MOST_MEMBERS:
-            self._fail(f"it has more than {_MOST_MEMBERS} members", "A model has a handful: is this one?")
-        if self._bytes > self._most:
+        self._expanded_bytes += size
+        if self._members > _MAX_MEMBERS:
+            self._fail(f"it has more than {_MAX_MEMBERS} members", "A model has a handful: is this one?")
+        if self._expanded_bytes > self._max_bytes:
             self._fail(
-                f"with {name!r}, of {size} bytes, its {self._size} bytes would become more than {self._most}",
+                f"with {name!r}, of {size} bytes, its {self._size} bytes would become more than {self._max_bytes}",
                 "If that is meant, unpack it, and name the -symbol.json file.",
             )
 
-    def _tarred(self) -> Iterator[tuple[str, int, BinaryIO]]:
+    def _tar_files(self) -> Iterator[tuple[str, int, BinaryIO]]:
         self._file.seek(0)
         compressed = self._file.read(2) == b"\x1f\x8b"
         self._file.seek(0)
         source: Any = gzip.GzipFile(fileobj=self._file, mode="rb") if compressed else self._file
-        bounded: Any = _Bounded(source, self._most if compressed else self._size)
+        bounded: Any = _Bounded(source, self._max_bytes if compressed else self._size)
         with tarfile.open(fileobj=bounded, mode="r:") as archive:
             while (member := archive.next()) is not None:
                 self._count(member.name, member.size)
@@ -104,7 +104,7 @@ class Archive:
                 elif not member.isdir():
                     self.links.append(member.name)
 
-    def _zipped(self) -> Iterator[tuple[str, int, BinaryIO]]:
+    def _zip_files(self) -> Iterator[tuple[str, int, BinaryIO]]:
         with zipfile.ZipFile(self._file) as archive:
             for member in archive.infolist():
                 self._count(member.filename, member.file_size)
@@ -130,9 +130,9 @@ class _Bounded:
 
     def read(self, count: int = -1) -> bytes:
         position = self._stream.tell()
-        left = self._limit - position
-        count = left if count < 0 else min(count, left)
-        if count > _LARGEST_READ:
+        remaining = self._limit - position
+        count = remaining if count < 0 else min(count, remaining)
+        if count > _MAX_READ:
             raise tarfile.ReadError(f"a header at byte {position} claims {count} bytes")
         parts = []
         while count > 0:

@@ -100,8 +100,8 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def _number(text: str) -> float:
     """Return a number, or a fraction such as 1/255."""
-    above, slash, below = text.partition("/")
-    return float(above) / float(below) if slash else float(above)
+    numerator, slash, denominator = text.partition("/")
+    return float(numerator) / float(denominator) if slash else float(numerator)
 
 
 def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -150,18 +150,18 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     try:
-        return _do(options)
+        return _run(options)
     except MXNetError as error:
         message = str(error)
-        head = "" if message.startswith("python -m minpy model") else "python -m minpy model: "
-        print("\n".join(wrapped(head + message)), file=sys.stderr)
+        prefix = "" if message.startswith("python -m minpy model") else "python -m minpy model: "
+        print("\n".join(wrapped(prefix + message)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # as of `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def _do(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     for module in options.modules:
         _import(module)
     artifact = find(options.model, options.params, options.epoch)
@@ -182,9 +182,9 @@ def _do(options: argparse.Namespace) -> int:
         print(model)
     predicted = None
     if options.run is not None and model.runs:
-        fed = arrays or _picture(options, model)
+        data = arrays or _picture(options, model)
         labels = prediction.labels_of(options.labels) if options.labels else ()
-        predicted = prediction.answer(artifact, model, fed, labels, options.repeat)
+        predicted = prediction.predict(artifact, model, data, labels, options.repeat)
         if options.output is not None:
             prediction.save(options.output, predicted.outputs)
             predicted.notes.append(f"the outputs are in {options.output}")
@@ -245,8 +245,8 @@ def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str
 def _picture(options: argparse.Namespace, model: Report) -> dict[str, Any]:
     from minpy.inspection import prediction
 
-    fed = [entry for entry in model.inputs if not entry.is_label and entry.shape is not None]
-    pictures = [entry for entry in fed if entry.shape is not None and len(entry.shape) == 4] or fed
+    inputs = [entry for entry in model.inputs if not entry.is_label and entry.shape is not None]
+    pictures = [entry for entry in inputs if entry.shape is not None and len(entry.shape) == 4] or inputs
     if not pictures:
         raise ArgumentError(f"python -m minpy model: the network has no input for the picture {options.run!r}.")
     preparation = prediction.Preparation(options.mean, options.std, options.scale, options.bgr, options.stretch)

@@ -19,7 +19,7 @@ from minpy.graph.inference import Inference
 from minpy.graph.ir import Node, Value, consumers
 from minpy.ops.inference.partial_shapes import is_known
 
-__all__ = ["Guess", "guessed"]
+__all__ = ["Guess", "guess_shapes"]
 
 Shape = tuple[int, ...]
 Form = tuple[Any, ...]  # of lengths, and of letters for those that are not known
@@ -29,7 +29,7 @@ _SIZES = (224, 299, 32, 112, 28, 64, 96, 128, 227, 300, 512, 160, 192, 256, 320,
 _HEIGHTS = (32, 48, 64, 16, 8, 24, 40, 60, 96, 128)  # of pictures that are no squares
 _WIDTHS = (100, 128, 160, 200, 256, 12, 16, 24, 32, 48, 64, 96, 320, 512)
 _LENGTHS = (32, 16, 64, 128, 10, 20, 30, 35, 50, 56, 60, 100, 200, 256, 384, 500, 512)
-_NODES = 40_000  # whose shapes are inferred while sizes are tried: takes 0.4 s
+_MAX_NODES = 40_000  # whose shapes are inferred while sizes are tried: takes 0.4 s
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Guess:
     origin: str
 
 
-def guessed(
+def guess_shapes(
     order: Sequence[Node],
     inputs: Sequence[Node],
     labels: Collection[Node],
@@ -65,8 +65,8 @@ def guessed(
     fits: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
     free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
     for sizes in _candidates(free, order, forms, facts):
-        shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        inferred = _tried(infer, parameter_shapes, shapes)
+        shapes = {node: _with_sizes(form, sizes) for node, form in forms.items()}
+        inferred = _try_to_infer(infer, parameter_shapes, shapes)
         for node in labels:
             if inferred is not None and not is_known(inferred.get(Value(node))):
                 inferred = _with_label(node, shapes, parameter_shapes, infer, required, sizes) or inferred
@@ -76,7 +76,7 @@ def guessed(
         if len(fits) == 2 or not free:
             break
     if not fits:
-        return _nearest(order, forms, parameter_shapes, infer, free, facts)
+        return _closest_guess(order, forms, parameter_shapes, infer, free, facts)
     sizes, shapes = fits[0]
     guesses = {}
     for node, shape in shapes.items():
@@ -99,7 +99,7 @@ def guessed(
 Infer = Callable[[Mapping[Value, Shape]], Inference]
 
 
-def _tried(
+def _try_to_infer(
     infer: Infer, parameter_shapes: Mapping[Value, Shape], shapes: Mapping[Node, Shape]
 ) -> Mapping[Value, Any] | None:
     """Return all shapes that follow; None if these do not fit."""
@@ -121,14 +121,14 @@ def _with_label(
     batch = sizes[_BATCH]
     like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
     for shape in [*like, *(shape[::-1] for shape in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
-        inferred = _tried(infer, parameter_shapes, {**shapes, node: shape})
+        inferred = _try_to_infer(infer, parameter_shapes, {**shapes, node: shape})
         if inferred is not None and all(is_known(inferred.get(value)) for value in required):
             shapes[node] = shape
             return inferred
     return None
 
 
-def _nearest(
+def _closest_guess(
     order: Sequence[Node],
     forms: Mapping[Node, Form],
     parameter_shapes: Mapping[Value, Shape],
@@ -141,8 +141,8 @@ def _nearest(
     if not forms:
         return {}
     for sizes in _candidates(free, order, forms, facts):
-        shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        inferred = _tried(infer, {}, shapes)
+        shapes = {node: _with_sizes(form, sizes) for node, form in forms.items()}
+        inferred = _try_to_infer(infer, {}, shapes)
         if inferred is not None and all(is_known(inferred.get(value)) for value in parameter_shapes):
             wrong = sum(inferred[value] != shape for value, shape in parameter_shapes.items())
             if best is None or wrong < best[0]:
@@ -154,7 +154,7 @@ def _nearest(
     return {node: Guess(shape, "assumed: with it most parameters fit") for node, shape in best[1].items()}
 
 
-def _filled(form: Form, sizes: Mapping[str, Any]) -> Shape:
+def _with_sizes(form: Form, sizes: Mapping[str, Any]) -> Shape:
     """Return a form with its letters replaced; a length of None leaves the axis out."""
     lengths = [sizes[length] if isinstance(length, str) else length for length in form]
     return tuple(length for length in lengths if length is not None)
@@ -181,9 +181,9 @@ def _candidates(
     texts: list[dict[str, Any]] = [{_LENGTH: length} for length in lengths] if _LENGTH in free else [{}]
     if free & {_HEIGHT, _WIDTH} and _LENGTH in free:
         pictures, texts = pictures[:6], texts[:12]
-    ways = [{**picture, **text} for picture in pictures for text in texts]
-    candidates = ({_BATCH: batch, **way} for batch in _batches(order, facts) for way in ways)
-    return itertools.islice(candidates, max(1, _NODES // max(1, len(order))))
+    guesses = [{**picture, **text} for picture in pictures for text in texts]
+    candidates = ({_BATCH: batch, **guess} for batch in _batches(order, facts) for guess in guesses)
+    return itertools.islice(candidates, max(1, _MAX_NODES // max(1, len(order))))
 
 
 def _batches(order: Sequence[Node], facts: Mapping[Value, Any]) -> list[int]:
@@ -206,7 +206,7 @@ def _roles(order: Sequence[Node], value: Value) -> set[str]:
 # -- what an input looks like to the first layers that read it ---------------------------------------------------------
 
 # What leaves the axes as they are.
-_SAME = frozenset(
+_SHAPE_PRESERVING = frozenset(
     (
         *("_copy", "BlockGrad", "cast", "amp_cast", "Dropout", "LeakyReLU", "LRN", "L2Normalization", "InstanceNorm"),
         *("_plus_scalar", "_minus_scalar", "_rminus_scalar", "_mul_scalar", "_div_scalar", "_power_scalar", "clip"),
@@ -215,7 +215,7 @@ _SAME = frozenset(
         *("SequenceMask", "SequenceReverse", "identity", "negative", "square", "sqrt", "abs", "exp", "log", "add_n"),
     )
 )
-_ROWS = ("Embedding", "take")
+_LOOKUPS = ("Embedding", "take")
 _SPATIAL = {"N": _BATCH, "H": _HEIGHT, "W": _WIDTH, "D": 16}
 
 
@@ -226,34 +226,34 @@ def _form(value: Value, readers: Mapping[Value, Sequence[Node]], facts: Mapping[
     while pending:
         current, inverse = pending.pop(0)
         for node in readers.get(current, ()):
-            form = _read_by(node, current, facts)
+            form = _form_read_by(node, current, facts)
             if form is not None:
                 form_of_input = inverse(form)
                 if form_of_input is not None:
                     return form_of_input
-            further = _passed_on(node)
+            further = _input_form_rule(node)
             result = Value(node)
             if further is not None and result not in seen:
                 seen.add(result)
-                pending.append((result, _after(further, inverse)))
+                pending.append((result, _chain(further, inverse)))
     return None
 
 
-def _after(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
-    def both(form: Form) -> Form | None:
-        middle = first(form)
-        return None if middle is None else then(middle)
+def _chain(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
+    def chained(form: Form) -> Form | None:
+        intermediate = first(form)
+        return None if intermediate is None else then(intermediate)
 
-    return both
+    return chained
 
 
-def _passed_on(node: Node) -> Callable[[Form], Form | None] | None:
+def _input_form_rule(node: Node) -> Callable[[Form], Form | None] | None:
     """Return how the form of a node's first input follows from that of its output; None if it does not."""
     operator = node.operator
     name = operator.__name__
     if not getattr(operator, "builtin", False):
         return None
-    if name in _SAME or operator.category in ("activation", "normalization"):
+    if name in _SHAPE_PRESERVING or operator.category in ("activation", "normalization"):
         return lambda form: form
     if name == "transpose" and node.attributes.get("axes"):
         axes = node.attributes["axes"]
@@ -298,7 +298,7 @@ def _swapped(form: Form, first: int, second: int) -> Form | None:
     return tuple(result)
 
 
-def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
+def _form_read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
     """Return what a layer says about the form of one of its inputs."""
     name = node.operator.__name__
     inputs = list(zip(node.input_names(), node.inputs, strict=False))
@@ -309,7 +309,7 @@ def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | Non
     if name == "FullyConnected" and role == "data":
         weight: Shape = shapes.get("weight") or ()
         return (_BATCH, weight[1]) if len(weight) == 2 and is_known(weight) else None
-    if name in _ROWS and role in ("data", "indices") and (name == "Embedding" or role == "indices"):
+    if name in _LOOKUPS and role in ("data", "indices") and (name == "Embedding" or role == "indices"):
         return (_BATCH, _LENGTH)
     if name == "RNN" and role == "data":
         return _of_rnn(node, shapes.get("parameters"))

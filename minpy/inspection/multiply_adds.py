@@ -42,7 +42,7 @@ def multiply_adds(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
         return rule(node, inputs, outputs)
     if name in _MOVING or (operator.category == "shape" and name not in ("im2col", "col2im")):
         return 0
-    if name in _BY_VALUES:
+    if name in _VALUE_DEPENDENT:
         return None
     if name in _REDUCTIONS:
         return prod(inputs[0]) if inputs else 0
@@ -164,7 +164,7 @@ _MOVING = frozenset(
     )
 )
 # Whose work depends on what the values are.
-_BY_VALUES = frozenset(
+_VALUE_DEPENDENT = frozenset(
     (
         *("_contrib_MultiBoxDetection", "_contrib_MultiBoxTarget", "_contrib_Proposal", "_contrib_MultiProposal"),
         *("_contrib_box_nms", "_contrib_bipartite_matching", "ROIPooling", "_contrib_PSROIPooling"),

@@ -238,9 +238,9 @@ def difference(
     listed: int = 10,
 ) -> str:
     """Return in words how two arrays differ; an empty text if they do not."""
-    name, other = names
-    first, second = raw_value(a, name), raw_value(b, other)
-    shapes = f"{name} has shape {first.shape}, {other} has shape {second.shape}"
+    name1, name2 = names
+    first, second = raw_value(a, name1), raw_value(b, name2)
+    shapes = f"{name1} has shape {first.shape}, {name2} has shape {second.shape}"
     if not use_broadcast and first.shape != second.shape:
         return f"{shapes}; they must be equal, as use_broadcast is False."
     rtol = rtol if rtol is not None else max(get_rtol(dtype=first.dtype), get_rtol(dtype=second.dtype))
@@ -272,13 +272,13 @@ def difference(
     factor = f" by a factor of {excess[index]:.3g}" if numpy.isfinite(excess[index]) else ""
     where = f" at worst at {index}:" if index else ""
     text = (
-        f"{name} and {other} differ in {count} of {wrong.size} elements ({100 * count / wrong.size:.3g}%),{where} "
-        f"{name} is {full[0][index].item()!r}, {other} is {full[1][index].item()!r}. The difference of "
-        f"{error[index]:.6g} exceeds the tolerance atol {atol:g} + rtol {rtol:g} * |{other}| = {allowed[index]:.6g}"
+        f"{name1} and {name2} differ in {count} of {wrong.size} elements ({100 * count / wrong.size:.3g}%),{where} "
+        f"{name1} is {full[0][index].item()!r}, {name2} is {full[1][index].item()!r}. The difference of "
+        f"{error[index]:.6g} exceeds the tolerance atol {atol:g} + rtol {rtol:g} * |{name2}| = {allowed[index]:.6g}"
         f"{factor}."
     )
-    rows = [f"  {at}: {name} {full[0][at].item()!r}, {other} {full[1][at].item()!r}" for at in indices]
-    arrays = [f"  {called}: {_array_text(raw)}" for called, raw in ((name, first), (other, second))]
+    rows = [f"  {at}: {name1} {full[0][at].item()!r}, {name2} {full[1][at].item()!r}" for at in indices]
+    arrays = [f"  {name}: {_array_text(raw)}" for name, raw in ((name1, first), (name2, second))]
     return "\n".join([text, *(rows if len(rows) > 1 else []), *arrays])
 
 

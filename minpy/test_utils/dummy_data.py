@@ -93,11 +93,11 @@ def get_mnist() -> dict[str, numpy.ndarray]:
     """
     arrays = {}
     for key, name in _FILES.items():
-        pictures = key.endswith("data")
-        values = read_idx("get_mnist", _path_of(name), 3 if pictures else 1)
-        if pictures:
+        is_data = key.endswith("data")
+        values = read_idx("get_mnist", _path_of(name), 3 if is_data else 1)
+        if is_data:
             values = values.reshape(len(values), 1, *values.shape[1:]).astype(numpy.float32) / 255
-        arrays[key] = values if pictures else values.astype(numpy.int8)
+        arrays[key] = values if is_data else values.astype(numpy.int8)
     return arrays
 
 

@@ -91,8 +91,8 @@ def chi_square_check(
             f"chi_square_check: {len(buckets)} buckets and {len(probs)} probabilities; one is needed for each."
         )
     drawn = _draws(generator, nsamples)
-    intervals = bool(len(buckets)) and isinstance(buckets[0], (list, tuple))
-    if intervals:
+    has_intervals = bool(len(buckets)) and isinstance(buckets[0], (list, tuple))
+    if has_intervals:
         seen = numpy.array([((drawn >= low) & (drawn < high)).sum() for low, high in buckets])
     else:
         seen = numpy.array([(drawn == value).sum() for value in buckets])
@@ -149,8 +149,8 @@ def verify_generator(
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:
     """Tell whether the mean of draws agrees with `mu`, for a standard deviation `sigma` (a z-test at 5 %)."""
-    off = abs(_draws(generator, nsamples).mean(dtype=float) - mu) * numpy.sqrt(nsamples) / sigma
-    return bool(off < _statistics().norm.ppf(1 - _SIGNIFICANCE / 2))
+    deviation = abs(_draws(generator, nsamples).mean(dtype=float) - mu) * numpy.sqrt(nsamples) / sigma
+    return bool(deviation < _statistics().norm.ppf(1 - _SIGNIFICANCE / 2))
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:

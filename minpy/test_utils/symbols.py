@@ -194,8 +194,8 @@ def check_symbolic_backward(
     require_dense(grad_stypes, method)
     arguments, states = _bound_values(sym, location, aux_states, ctx, dtype, method)
     names = list(arguments)
-    partly = isinstance(expected, Mapping)
-    expected_values = _by_name(expected, names, "expected", "argument", method, optional=partly)
+    is_partial = isinstance(expected, Mapping)
+    expected_values = _by_name(expected, names, "expected", "argument", method, optional=is_partial)
     requests = _requests(grad_req, names, "grad_req", method)
     heads = None
     if out_grads is not None:
@@ -344,17 +344,17 @@ class _Weighted:
         computed = self.outputs()
         try:
             self._bind(sym, ctx, arguments, states, numpy.float64)
-            is_recorded = all(map(_alike, self.outputs(), computed))
+            agrees = all(map(_mostly_equal, self.outputs(), computed))
         except Exception:  # whatever an operator says to a dtype that it does not take
-            is_recorded = False
-        if not is_recorded:
+            agrees = False
+        if not agrees:
             self._bind(sym, ctx, arguments, states, None)
 
     def _bind(
         self, sym: Symbol, ctx: Any, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray], dtype: Any
     ) -> None:
         def copies(arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
-            return {name: array(held.asnumpy(), ctx, dtype or held.dtype) for name, held in arrays.items()}
+            return {name: array(value.asnumpy(), ctx, dtype or value.dtype) for name, value in arrays.items()}
 
         self._arguments, self._states = copies(arguments), copies(states)
         self._initial = {name: state.asnumpy().copy() for name, state in self._states.items()}
@@ -373,13 +373,13 @@ class _Weighted:
 
     def central_differences(self, name: str, eps: float) -> numpy.ndarray:
         """Return the gradient with respect to an argument."""
-        at = self._arguments[name].asnumpy().copy()
-        slopes = central_differences(lambda moved: self.value(**{name: moved}), at, eps)
-        self.value(**{name: at})
+        centre = self._arguments[name].asnumpy().copy()
+        slopes = central_differences(lambda moved: self.value(**{name: moved}), centre, eps)
+        self.value(**{name: centre})
         return slopes
 
 
-def _alike(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
+def _mostly_equal(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
     """Whether most numbers are the same but for rounding, which may move some of them over a step."""
     scale = numpy.abs(computed, where=numpy.isfinite(computed), out=numpy.zeros(computed.shape)).max(initial=0.0)
     close = numpy.isclose(exact, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
