@@ -1,7 +1,7 @@
-"""What users say of an operator after its definition: gradient rules, kernels, shapes, forms for given memory.
+"""What users define for an operator: gradient rules, kernels, shapes, forms that compute in given memory.
 
-Each method takes a function, checks that it can be called as it will be, and notes where it comes from: a later one for
-the same thing warns that it replaces it.
+Each method takes a function, checks that its parameters fit, and notes where it is defined: a later definition of the
+same warns that it replaces it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Defining(BaseOperator):
     _definitions: Definitions | None
 
     def _rules_changed(self) -> None:
-        """What was worked out from the rules is worked out again."""
+        """Update what was derived from the rules."""
         raise NotImplementedError
 
     # -- defining gradients --------------------------------------------------------------------------------------
@@ -139,8 +139,8 @@ class Defining(BaseOperator):
     def def_kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register a faster form of the forward function for raw arrays; may be used as a decorator.
 
-        `kernel(*inputs, **attributes)` returns what the definition does, of fresh memory. It may compute in place,
-        branch on values, and call what only NumPy arrays know; the forward function stays the definition, which is
+        `kernel(*inputs, **attributes)` returns what the definition does, in fresh memory. It may compute in place,
+        branch on values, and call what only NumPy arrays support; the forward function stays the definition, which is
         recorded, traced, and compared with by `check`.
         """
         self._require_callable(function, "def_kernel")
@@ -152,7 +152,7 @@ class Defining(BaseOperator):
         """Register a faster form of a gradient rule for raw arrays, beside the definition given to `def_grad`.
 
         It is staged as the definition is: `rule(ans, *args, **attributes)` returns a function of the upstream gradient,
-        which returns fresh memory. Without a rule, a decorator is returned.
+        which returns a fresh array. Without a rule, a decorator is returned.
         """
         if rule is None:
             return self._decorator(self.def_grad_kernel, argnum)
@@ -231,7 +231,7 @@ class Defining(BaseOperator):
     def def_into(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register a faster form of the forward function, which computes in memory that is there already.
 
-        `function(out, *inputs, **attributes)` fills `out`, an array of the answer's shape, dtype and layout. Graphs use
+        `function(out, *inputs, **attributes)` fills `out`, an array of the result's shape, dtype and layout. Graphs use
         it on raw arrays; the forward function stays the definition. May be used as a decorator.
         """
         self._require_callable(function, "def_into")
@@ -331,9 +331,9 @@ class Defining(BaseOperator):
             self._definitions.note(method, role, place, function)
 
     def _adapted(self, function: Callable[..., Any], role: str, before: Sequence[str] = ("ans",)) -> Callable[..., Any]:
-        """Return a function that may be called with any of the attributes, and `before` the inputs with something more.
+        """Return a function that takes any of the attributes; `before`: its parameters in front of the inputs.
 
-        See `filling.adapted`.
+        See `default_attributes.adapted`.
         """
         complete: Callable[..., Any] = adapted(function, self.signature, role, len(before) + len(self.signature.inputs))
         if not self.builtin:

@@ -33,7 +33,7 @@ __all__ = ["Operator"]
 class Operator(Defining):
     """A function of arrays that knows its gradients, and runs in every mode.
 
-    It is made of parts that can be read alone: `signature`, the inputs and attributes; `definition`, the function in
+    Its parts can be read on their own: `signature`, the inputs and attributes; `definition`, the function in
     plain NumPy; `forward`, what runs on raw arrays, which is the definition unless there is a faster kernel;
     `gradients`, the rules; `shape_inference` and `type_inference`.
 
@@ -69,9 +69,9 @@ class Operator(Defining):
     array([1., 8.])
     """
 
-    # (function, its arguments) that find it again, for those that are not found under their name in their module.
+    # (function, arguments) that return it when unpickled, where it is not found under its name in its module.
     unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    # The functions of NumPy's that it is.
+    # The NumPy functions that it implements.
     numpy_functions: Sequence[Callable[..., Any]] = ()
 
     def __init__(
@@ -125,7 +125,7 @@ class Operator(Defining):
         cls.__doc__ = ShownDocstring(cls.__doc__, docstring)  # type: ignore[assignment]
 
     def adopt(self, gradients: GradientRules) -> None:
-        """Take over gradient rules: the tape looks for them at the operator itself."""
+        """Take over gradient rules: the tape reads them from the operator itself."""
         self.gradients = gradients
         self.rules, self.raw_rules = gradients.definitions, gradients.raw
         self.multiple_rules, self.keyword_rules = gradients.several, gradients.by_keyword
@@ -147,9 +147,9 @@ class Operator(Defining):
         return operator
 
     def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
-        """Note that a call has returned a tuple of `count` arrays, or 0: an array alone. Graphs ask for it.
+        """Note for graphs that a call has returned a tuple of `count` arrays, or 0: an array alone.
 
-        Raises an ArgumentError if it is said that there are others.
+        Raises an ArgumentError if another number is declared.
         """
         if type(self.outputs) is LearnedOutputs:
             if count and count == self.outputs.count_in_code:  # by the function's code: all its calls return so many
@@ -187,7 +187,7 @@ class Operator(Defining):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else Bound(self, instance)
 
-    # -- what the modes ask --------------------------------------------------------------------------------------
+    # -- for the modes -------------------------------------------------------------------------------------------
 
     @property
     def all_zero(self) -> bool:
@@ -346,7 +346,7 @@ class Operator(Defining):
         return user_functions.user_error(self, error, role, arguments, upstream, advice if takes_each else "")
 
     def unstaged(self, index: int, result: Any) -> GradientError:
-        """Return the error for a rule that has returned something else than a function."""
+        """Return the error for a rule that has not returned a function."""
         return GradientError(
             f"{self.describe_rule(index)} returned {describe(result)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["ShownDocstring", "docstring", "gradients_section", "shown_names"]
 
-# What people who write operators call and read. The rest is what the parts of minpy ask of each other.
+# What people who write operators call and read. The other names are internal.
 _FOR_USERS = (
     "check",
     "compile",
@@ -88,7 +88,7 @@ def gradients_section(operator: Any) -> str:
 
 
 def _rule_text(rules: Any, index: int) -> str:
-    """Return what gives the gradient of the input at a position; an empty text if nothing does."""
+    """Return in words what gives the gradient of the input at a position; an empty text if nothing does."""
     if rules.is_zero(index):
         return "zero"
     forward = ", and one of forward mode" if index in rules.jvp else ""
@@ -98,9 +98,9 @@ def _rule_text(rules: Any, index: int) -> str:
 
 
 def shown_names(operator: Any, base: type) -> list[str]:
-    """Return what `dir` lists of an operator: Python's own names, those for users, and those that classes outside add.
+    """Return what `dir` lists of an operator: Python's own names, those for users, and those of other classes.
 
-    `base`: the class of operators: what classes derived from it define is listed, unless they are of the core.
+    `base` is the class of operators: what subclasses outside of the core define is listed, too.
 
     Examples
     --------

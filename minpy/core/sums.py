@@ -22,14 +22,14 @@ _add: Any = numpy.add.reduce
 _FEW = 256
 # How many rows are added one after the other, where there are more.
 _ROWS = 128
-# Bytes of rows that are added as one long one: enough to make the inner loop long, and no more than a page.
+# Bytes of rows that are joined to a longer one: enough to make the inner loop long, and no more than a page.
 _WIDTH = 4096
 
 
 def sum_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
     """Return the sum over axes (None: all), in the dtype of the data: float16 is added up in float32, and rounded once.
 
-    What is no raw array is given to `numpy.sum`.
+    Anything but a raw array is passed to `numpy.sum`.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _blocked(data: numpy.ndarray, axis: Any, keepdims: bool, dtype: Any) -> Any:
     order: Sequence[int] = range(ndim)
     if not data.flags.c_contiguous:
         order = sorted(order, key=lambda position: abs(strides[position]), reverse=True)
-    lengths: list[int] = []  # in the order of memory, with axes that lie one in the other as one
+    lengths: list[int] = []  # in the order of memory, with nested axes as one
     is_reduced: list[bool] = []
     step = 0
     for position in order:
