@@ -1,4 +1,4 @@
-"""What is checked beside gradients: the forward function, other dtypes and memory layouts, mutation, modes."""
+"""The checks other than gradients: the forward function, other dtypes and memory layouts, mutation, modes."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def check_forward(case: Case) -> Row:
 
 
 def _unrepeated(case: Case) -> Row:
-    """Say why two calls differ: random numbers, or numbers of a dtype that is not the one which forward reads."""
-    if case.generators is not None:  # the same for both calls: are they from elsewhere?
+    """Say why two calls differ: random numbers, or a dtype other than the one that forward reads."""
+    if case.generators is not None:  # both calls drew the same: does the difference come from elsewhere?
         try:
             small = case.cast("float32")
             is_repeated = repeats(lambda: as_outputs(small.call()))
@@ -107,7 +107,7 @@ def _changed_by_rule(point: Point, position: int) -> str:
 
 
 def check_shape_rule(point: Point) -> Row:
-    """The shape rule says the shapes that the forward function returns."""
+    """The shape rule gives the shapes that the forward function returns."""
     case = point.case
     shapes = case.operator.shape_rule(*map(numpy.shape, case.inputs[case.operator.is_method :]), **case.attributes)
     several = bool(shapes) and isinstance(shapes[0], (tuple, list))
@@ -173,7 +173,7 @@ def check_strides(point: Point) -> Row:
 
 
 def _strided(value: numpy.ndarray) -> numpy.ndarray:
-    """Return an equal array whose elements are apart in memory, and its axes in Fortran order."""
+    """Return an equal array with gaps between its elements in memory, and its axes in Fortran order."""
     if not value.ndim:
         return value
     buffer = numpy.empty((*value.shape[:0:-1], 2 * value.shape[0]), value.dtype)
@@ -235,7 +235,7 @@ def _compare_results(point: Point, check_name: str, outputs: Arrays, gradients: 
 
 
 def compared(check_name: str, names: Sequence[str], got: Arrays, expected: Arrays, tolerance: Tolerance) -> Row:
-    """Return the row that compares arrays, one a name, with those that plain NumPy arrays give."""
+    """Return the row that compares arrays, one for each name, with those that plain NumPy arrays give."""
     if len(got) != len(expected):
         text = f"{len(got)} outputs and gradients; expected {len(expected)}"
         return failure(check_name, text, f"{check_name}: {text}: {', '.join(names)}.")

@@ -40,12 +40,12 @@ class Unsupported(Exception):
 
 
 def register_mode(name: str, runner: Runner, second_order: SecondOrder | None = None) -> None:
-    """Make `op.check` compare what an operator gives in a further mode.
+    """Make `op.check` compare the results of operators in a further mode.
 
     Parameters
     ----------
     name : str
-        How reports call the mode.
+        The name of the mode in reports.
     runner : callable
         `runner(case, upstream)` returns (outputs, gradients of `case.variables`) as lists of NumPy arrays (see the
         module's docstring), or raises `Unsupported`.
@@ -62,7 +62,7 @@ def register_mode(name: str, runner: Runner, second_order: SecondOrder | None = 
 class _Recording:
     """A call that is recorded on arrays of a class, with gradients attached to the variables.
 
-    The heads are those outputs that are recorded, and `starts` their gradients.
+    `heads` are the outputs that are recorded, and `head_gradients` their upstream gradients.
     """
 
     def __init__(self, cls: type[Array], case: Case, upstream: Sequence[numpy.ndarray]) -> None:

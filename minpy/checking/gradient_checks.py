@@ -40,7 +40,7 @@ def check_gradient(point: Point, position: int) -> Row:
 
 
 def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
-    """Return a guess at what is wrong with a gradient; "" if it looks like nothing known."""
+    """Return a guess at what is wrong with a gradient; "" if no usual mistake fits."""
     case = point.case
     expected = numeric_gradient(point, position)
     doubled = case.gradients([2 * value for value in point.upstream], [position])[0]
@@ -109,7 +109,7 @@ def _place(outputs: Arrays, place: int) -> str:
 
 
 def check_zero(point: Point, slot: int | str) -> Row:
-    """Say whether a gradient that is said to be zero is zero: operators that stop gradients say so of others, too."""
+    """Report whether a gradient that is declared zero is zero; operators that stop gradients declare others so, too."""
     title = f"gradient of {point.case.name(slot)}"
     single = copy(point)
     single.case = replace(point.case, slots=(slot,))
@@ -118,7 +118,7 @@ def check_zero(point: Point, slot: int | str) -> Row:
     directions = list(point.directions(value))
     shapes = {tuple(y.shape for y in single.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
     if len(shapes) > 1:
-        return skip(title, "said to be zero; the shape of the answer changes with it")
+        return skip(title, "said to be zero; the shape of the result changes with it")
     outcome = compare(single.derivatives(0), zeros, directions)
     if outcome.result == OK:
         return Row(title, OK, outcome.error, "said to be zero")
@@ -219,7 +219,7 @@ def _upstream_names(point: Point) -> list[str]:
 
 
 def _row(check: str, title: str, says: str, outcome: Comparison, hint: Callable[[], str]) -> Row:
-    """Return the row of a gradient that was compared with numbers."""
+    """Return the row of a gradient that was compared with central differences."""
     if outcome.result == SKIPPED:
         return skip(check, outcome.note)
     if outcome.result != FAILED:

@@ -1,7 +1,7 @@
 """Faster forms beside a definition: whether each computes what the definition does, to within a few units.
 
-`FORMS` lists the kinds of form that there are. Each is a function that yields the forms which an operator has for one
-call, as pairs of functions without arguments: the definition, and the form. The comparison knows nothing else of them.
+`FORMS` lists functions, one for each sort of form. Each yields the forms that an operator has for one call, as pairs of
+functions without arguments: the definition, and the form. The comparison needs nothing else.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from minpy.core.tape_walk import conform
 
 __all__ = ["FORMS", "Call", "Form", "check_forms", "compare_forms", "ulps_apart"]
 
-# What elementwise forms are tried on: where the branches of functions meet, and where dtypes end.
+# Inputs for elementwise forms: where the branches of functions meet, and where the range of a dtype ends.
 _NUMBERS = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -2.5, 20.0, -20.0, 89.0, -89.0, 711.0, -711.0)
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call on raw arrays: what a form is given."""
+    """One call on raw arrays, with which forms are compared."""
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
-    generators: Generators | None = None  # of a random operator: where every run begins to draw
+    generators: Generators | None = None  # of a random operator: their states before every run
 
     def run_definition(self) -> Any:
-        """Return what the definition of the forward function answers, on copies of the inputs."""
+        """Return the result of the definition of the forward function, on copies of the inputs."""
         definition = getattr(self.operator, "definition", self.operator.forward)
         return definition(*self.copies(), **self.attributes)
 
     def gradient(self, rule: Any, index: int, result: Any, upstream: Any) -> Any:
-        """Return what a gradient rule gives for one input, in the input's shape and dtype."""
+        """Return a gradient rule's gradient of one input, in the input's shape and dtype."""
         several = isinstance(upstream, tuple)
         part = rule(result, *self.copies(), **self.attributes)(
             tuple(g.copy() for g in upstream) if several else upstream.copy()
@@ -67,7 +67,7 @@ class Call:
 class Form:
     """A form of a function, and its definition: both without arguments, and fresh at each call."""
 
-    name: str  # the row of a report: "forward into memory"
+    name: str  # of the row in a report: "forward into memory"
     definition: Callable[[], Any]
     form: Callable[[], Any]
 
@@ -97,7 +97,7 @@ def into_memory(call: Call) -> Iterator[Form]:
 
 
 def _is_program(form: Any) -> bool:
-    """Tell whether a form is what its definition was compiled to: the mode 'compiled' is about these."""
+    """Tell whether a form was compiled from its definition: the mode 'compiled' checks these."""
     return getattr(form, "is_program", False)
 
 
@@ -165,7 +165,7 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
 
 
 def _result_and_gradient(call: Call) -> tuple[Any, Any]:
-    """Return the answer and an upstream gradient for it: tuples, if there are several outputs."""
+    """Return the result and an upstream gradient for it: tuples, if there are several outputs."""
     result = call.run_definition()
     if isinstance(result, tuple):
         return result, tuple(map(_some_gradient, result))
@@ -181,7 +181,7 @@ FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kerne
 
 
 def _garbage_like(like: numpy.ndarray) -> numpy.ndarray:
-    """Return memory as forms are given it: of some shape, dtype and layout, with anything inside."""
+    """Return a buffer of the shape, dtype and layout of an array, with meaningless numbers in it."""
     return numpy.full_like(like, numpy.nan if like.dtype.kind in "fc" else 77)
 
 
@@ -251,7 +251,7 @@ def ulps_apart(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
 
 
 def _calls(case: Case) -> Iterator[tuple[str, Call]]:
-    """Yield (what the inputs are, the call): the case in each dtype, and at the edges of what each dtype holds."""
+    """Yield (description of the inputs, call): the case in each dtype, and at the ends of each dtype's range."""
     for dtype in ("float64", "float32", "float16"):
         cast = case.cast(dtype)
         yield dtype, _call(cast)

@@ -1,4 +1,4 @@
-"""Tar and zip archives read through, member after member: nothing is unpacked to disk, and there are limits."""
+"""Tar and zip archives, read member by member: nothing is unpacked to disk, and sizes are limited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minpy.files import accessing
 __all__ = ["Archive", "is_archive", "opened", "read_exactly"]
 
 _MAX_MEMBERS = 10_000
-# What is compressed may become so many times as large, or LEAST bytes: parameters hardly shrink, zeros do so much.
+# Compressed content may expand by this factor, or to this size: parameters hardly shrink, but zeros do.
 _MAX_EXPANSION = 100
 _MIN_EXPANDED_BYTES = 1 << 30
 _CHUNK = 1 << 20
@@ -47,7 +47,7 @@ def is_archive(path: str) -> bool:
 
 
 class Archive:
-    """An archive that is open; `links` names the members that are links or devices, as far as they have been met."""
+    """An open archive; `links` names the members read so far that are links or devices."""
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self.path = path
@@ -59,9 +59,9 @@ class Archive:
         self._expanded_bytes = 0
 
     def files(self) -> Iterator[tuple[str, int, BinaryIO]]:
-        """Yield (name, size, stream) of every regular file; a stream lasts until the next is asked for.
+        """Yield (name, size, stream) of every regular file; a stream is valid until the next is requested.
 
-        Where one ends before its size, that is found when it is read, or when the next is asked for.
+        One that is shorter than its size fails when it is read, or when the next is requested.
         """
         try:
             yield from self._zip_files() if zipfile.is_zipfile(self._file) else self._tar_files()
@@ -71,14 +71,14 @@ class Archive:
             self.fail_to_read(error)
 
     def fail_to_read(self, error: Exception) -> NoReturn:
-        """Raise the error for what a library says."""
+        """Raise the error for an exception of a library."""
         self._fail(f"it cannot be read: {str(error).rstrip('.') or type(error).__name__}", _DAMAGED)
 
     def _fail(self, problem: str, advice: str) -> NoReturn:
         raise FileFormatError(f"python -m minpy model: the archive {self.path!r}: {problem}. {advice}") from None
 
     def _count(self, name: str, size: int) -> None:
-        """Count a member, and refuse what is beyond the limits."""
+        """Count a member, and raise an error beyond the limits."""
         self._members += 1
         self._expanded_bytes += size
         if self._members > _MAX_MEMBERS:
@@ -122,7 +122,7 @@ class Archive:
 
 
 class _Bounded:
-    """A stream that is read up to a limit, and never much at once: claims take no memory."""
+    """A stream that is read up to a limit, and in small pieces: a wrong size in a header costs no memory."""
 
     def __init__(self, stream: Any, limit: int) -> None:
         self._stream = stream
@@ -154,7 +154,7 @@ class _Bounded:
 
 
 def read_exactly(stream: BinaryIO, size: int, subject: str) -> bytes:
-    """Return the content of a member, of which `size` bytes are claimed."""
+    """Return the content of a member, which should have `size` bytes."""
     content = bytearray()
     while len(content) < size:
         part = stream.read(min(_CHUNK, size - len(content)))

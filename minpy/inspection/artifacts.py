@@ -1,8 +1,7 @@
-"""Where a model lies: a symbol's file and its parameters, by the name of either or of both; in folders and archives.
+"""Find the files of a model: its symbol and its parameters, by the name of either or of both; in folders and archives.
 
-Of archives (`model.tar.gz` as model servers write it, `.zip`, `.mar`, `.model`) nothing is unpacked to disk: what is
-needed is read through the archive, up to limits. Links inside of them are not followed, and where their names lead
-does not matter, as they are no more than names.
+Archives (`model.tar.gz` as model servers write it, `.zip`, `.mar`, `.model`) are not unpacked to disk: their files are
+read in memory, up to limits. Links inside of them are not followed, and names of members are never used as paths.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ _OTHER_FORMATS = {
 class Artifact:
     """A model as it was found."""
 
-    source: str  # what was asked for
+    source: str  # the path that was given
     symbol_name: str  # the symbol's file
     symbol: bytes  # its content
     params_name: str = ""  # the parameters' file, if there is one
-    heads: Mapping[str, ArrayHead] | None = None  # what that says of its arrays, by name
+    heads: Mapping[str, ArrayHead] | None = None  # the shapes and dtypes of its arrays, by name
     read: Callable[[], Mapping[str, NDArray]] = dict  # reads the parameters themselves
-    # The shapes of inputs that files beside the model tell, each with where that was read; and what else they tell.
+    # The shapes of inputs from files beside the model, each with the place it was read from; and other facts from them.
     shapes: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     labels: list[str] = field(default_factory=list)  # the names of classes
@@ -56,7 +55,7 @@ class Artifact:
 def find(
     path: str | os.PathLike[str], params: str | os.PathLike[str] | None = None, epoch: int | None = None
 ) -> Artifact:
-    """Find a model's files, and read the symbol's and what stands in front of the parameters."""
+    """Find a model's files, and read the symbol and the headers of the parameters."""
     name = checked_path(_COMMAND, path)
     if params is not None:
         params = checked_path(_COMMAND, params)
@@ -78,7 +77,7 @@ def find(
 
 
 def _symbol_file(name: str) -> str:
-    """Return the symbol's file for what was given."""
+    """Return the symbol's file for a path or prefix."""
     if name.endswith(".params"):
         stem = _EPOCH.sub("", name) if _EPOCH.search(name) else name.removesuffix(".params")
         candidates = [f"{stem}-symbol.json", f"{stem}.json"]
@@ -137,12 +136,12 @@ def _from_files(source: str, symbol: str, params: str | None, epoch: int | None)
 def _file_names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
-    except OSError:  # it may be read from all the same
+    except OSError:  # a file in it may be readable all the same
         return []
 
 
 def _params_file(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: list[str]) -> str | None:
-    """Return the file of parameters that belongs to a symbol, of the wanted or the last epoch, if there is one."""
+    """Return the file of parameters that belongs to a symbol, of the given or the last epoch, if there is one."""
     prefix = symbol.removesuffix(".json").removesuffix("-symbol")
     file_of_epoch: dict[int, str] = {}
     for name in names:
@@ -165,7 +164,7 @@ def _params_file(symbol: str, names: Mapping[str, Any], epoch: int | None, notes
 
 
 def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
-    """Return what a file of parameters says of its arrays, by name."""
+    """Return the shapes and dtypes of the arrays in a file of parameters, by name."""
     with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
         size = os.fstat(file.fileno()).st_size
         return _require_names(heads(file, size, f"{_COMMAND}: {path!r}"), path)
@@ -234,7 +233,7 @@ def _text(archive: Archive, name: str, size: int, stream: BinaryIO) -> bytes:
 def _read_heads(archive: Archive, name: str, size: int, stream: BinaryIO) -> Mapping[str, ArrayHead] | FileFormatError:
     try:
         return _require_names(heads(stream, size, f"{_COMMAND}: {archive.path!r}: {name!r}"), name)
-    except FileFormatError as error:  # raised if this is the one that is wanted
+    except FileFormatError as error:  # raised if this file is used
         return error
 
 
@@ -247,7 +246,7 @@ def _read_member(source: str, member: str) -> Mapping[str, NDArray]:
     raise FileMissingError(f"{_COMMAND}: {member!r} is no longer in {source!r}.")
 
 
-# -- what is said beside a model ---------------------------------------------------------------------------------------
+# -- files beside a model ----------------------------------------------------------------------------------------------
 
 
 def _json(content: bytes, where: str) -> Any:
@@ -278,7 +277,7 @@ def _shapes_in(
 
 
 def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
-    """Take over the shapes that a model server is told: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
+    """Read the shapes that are given to a model server: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
     entries = _json(content, where)
     example = '[{"name": "data", "shape": [1, 3, 300, 300]}], an entry for each input.'
     for name, shape in _shapes_in(entries if isinstance(entries, list) else [entries], "name", "shape", where, example):
@@ -286,7 +285,7 @@ def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
 
 
 def _signature(artifact: Artifact, content: bytes, where: str) -> None:
-    """Take over the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
+    """Read the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
     parsed = _json(content, where)
     inputs = parsed.get("inputs") if isinstance(parsed, dict) else None
     example = '{"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}.'
@@ -297,7 +296,7 @@ def _signature(artifact: Artifact, content: bytes, where: str) -> None:
 
 
 def _hyperparameters(artifact: Artifact, content: bytes, where: str) -> None:
-    """Take over what the network was trained with: an object of strings."""
+    """Read the hyperparameters of training: an object of strings."""
     parsed = _json(content, where)
     if not isinstance(parsed, dict):
         raise FileFormatError(f"{_COMMAND}: {where!r} is not as expected, which is an object of hyperparameters.")
@@ -326,7 +325,7 @@ def label_lines(content: bytes) -> list[str]:
 
 
 _SIDE_FILES: dict[str, Callable[[Artifact, bytes, str], None]] = {
-    # In this order: shapes that are said as such count more than what follows from hyperparameters.
+    # In this order: explicit shapes have precedence over those that follow from hyperparameters.
     "model-shapes.json": _model_shapes,
     "signature.json": _signature,
     "hyperparams.json": _hyperparameters,

@@ -24,12 +24,12 @@ from minpy.visualization import plot_network
 __all__ = ["draw", "main"]
 
 _FORMATS = ("png", "svg", "pdf", "gv", "dot", "jpg")
-# Boxes grow with what stands in them: in those of one size long names are cut off, and `dot` warns of each.
+# Boxes grow with their text: in boxes of a fixed size long names are cut off, and `dot` warns of each.
 _BOXES = {"fixedsize": "false"}
 
 
 def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, str]:
-    """Write a picture of a network; return the file that was written, and what there is to say.
+    """Write a picture of a network; return the file that was written, and a note.
 
     Graphviz draws it, where it is there. Without it an SVG is drawn all the same; for other formats the file is a
     description for the program `dot`, with the ending .gv.
@@ -143,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the command line after `python -m minpy model` says, and return the exit status."""
+    """Run the command line after `python -m minpy model`, and return the exit status."""
     parser = _parser()
     try:
         options = parser.parse_args(list(arguments))
@@ -226,7 +226,7 @@ def _shapes(options: Sequence[tuple[str, tuple[int, ...]]]) -> Any:
 
 
 def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of inputs: of arrays their own; one that lacks the axis of the batch gets it."""
+    """Return the shapes of inputs, from arrays where given; an array that lacks the axis of the batch gets it."""
     inputs = {entry.name: entry for entry in model.inputs}
     if shapes is not None and not isinstance(shapes, dict):
         shapes = {next(iter(arrays)): shapes}

@@ -22,7 +22,7 @@ from minpy.ops.inference.partial_shapes import is_known
 __all__ = ["Guess", "guess_shapes"]
 
 Shape = tuple[int, ...]
-Form = tuple[Any, ...]  # of lengths, and of letters for those that are not known
+Form = tuple[Any, ...]  # of lengths, and of names for those that are not known
 
 _BATCH, _HEIGHT, _WIDTH, _LENGTH = "batch", "height", "width", "length"
 _SIZES = (224, 299, 32, 112, 28, 64, 96, 128, 227, 300, 512, 160, 192, 256, 320, 384, 416, 448, 100, 48, 608, 640)
@@ -34,7 +34,7 @@ _MAX_NODES = 40_000  # whose shapes are inferred while sizes are tried: takes 0.
 
 @dataclass(frozen=True)
 class Guess:
-    """The shape of an input, and in words where it is from."""
+    """The shape of an input, and where it comes from, in words."""
 
     shape: Shape
     origin: str
@@ -47,11 +47,11 @@ def guess_shapes(
     parameter_shapes: Mapping[Value, Shape],
     infer: Callable[[Mapping[Value, Shape]], Inference],
 ) -> dict[Node, Guess]:
-    """Return the shapes of those inputs for which one can be told."""
+    """Return the shapes of those inputs that can be guessed."""
     readers = consumers(order)
     try:
         facts = infer(parameter_shapes).known
-    except MXNetError:  # a parameter does not fit; without them nothing can be said of its layer either
+    except MXNetError:  # a parameter does not fit; its layer is not used then
         facts = dict(parameter_shapes)
     forms: dict[Node, Form] = {}
     for node in inputs:
@@ -155,7 +155,7 @@ def _closest_guess(
 
 
 def _with_sizes(form: Form, sizes: Mapping[str, Any]) -> Shape:
-    """Return a form with its letters replaced; a length of None leaves the axis out."""
+    """Return a form with its names replaced by sizes; an axis whose size is None is left out."""
     lengths = [sizes[length] if isinstance(length, str) else length for length in form]
     return tuple(length for length in lengths if length is not None)
 
@@ -163,10 +163,9 @@ def _with_sizes(form: Form, sizes: Mapping[str, Any]) -> Shape:
 def _candidates(
     free: set[str], order: Sequence[Node], forms: Mapping[Node, Form], facts: Mapping[Value, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Return values for what is free: the usual ones first, then all; with each batch that the graph may have fixed.
+    """Yield values for the free lengths: the usual ones first, then all; with each batch that the graph may have fixed.
 
-    There are as many as can be tried in reasonable time, which is counted and not measured: what is found does not
-    depend on how fast the machine is.
+    Their number is limited by a count of nodes, not by time, so that the result does not depend on the machine.
     """
     grey = any(_HEIGHT in form and 1 in form and 3 not in form for form in forms.values())
     sizes = list(dict.fromkeys([*((28, 32) if grey else ()), *_SIZES, *range(8, 1025, 8), *range(1, 320)]))
@@ -205,7 +204,7 @@ def _roles(order: Sequence[Node], value: Value) -> set[str]:
 
 # -- what an input looks like to the first layers that read it ---------------------------------------------------------
 
-# What leaves the axes as they are.
+# Operators whose output has the axes of their input.
 _SHAPE_PRESERVING = frozenset(
     (
         *("_copy", "BlockGrad", "cast", "amp_cast", "Dropout", "LeakyReLU", "LRN", "L2Normalization", "InstanceNorm"),
@@ -220,7 +219,7 @@ _SPATIAL = {"N": _BATCH, "H": _HEIGHT, "W": _WIDTH, "D": 16}
 
 
 def _form(value: Value, readers: Mapping[Value, Sequence[Node]], facts: Mapping[Value, Any]) -> Form | None:
-    """Return the form of a value, from the first of its readers that says one."""
+    """Return the form of a value, from the first of its readers that determines one."""
     pending: list[tuple[Value, Callable[[Form], Form | None]]] = [(value, lambda form: form)]
     seen = {value}
     while pending:
@@ -282,7 +281,7 @@ def _permuted(form: Form, axes: Sequence[int]) -> Form | None:
 
 
 def _joined(form: Form, parts: int, axis: int, squeezed: bool) -> Form | None:
-    """Return the form of what is split into parts of this form."""
+    """Return the form of an input that is split into parts of this form."""
     if squeezed:
         return (*form[:axis], parts, *form[axis:]) if 0 <= axis <= len(form) else None
     if not 0 <= axis < len(form) or not isinstance(form[axis], int):
@@ -299,7 +298,7 @@ def _swapped(form: Form, first: int, second: int) -> Form | None:
 
 
 def _form_read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
-    """Return what a layer says about the form of one of its inputs."""
+    """Return the form that a layer requires of one of its inputs."""
     name = node.operator.__name__
     inputs = list(zip(node.input_names(), node.inputs, strict=False))
     role = next((name for name, read in inputs if read == value), "")

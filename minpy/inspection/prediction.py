@@ -1,4 +1,4 @@
-"""A model run on a picture or on arrays: its answers, and how long they take."""
+"""Run a model on a picture or on arrays: its outputs, and how long they take."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["Prediction", "Preparation", "labels_of", "predict", "read_arrays", "
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 _COMMAND = "python -m minpy model"
-_MAX_SECONDS = 5.0  # for further runs
+_MAX_SECONDS = 5.0  # for the runs that are timed
 _RUNS_TO_COMPILE = 3  # the third call of a program is compiled; one more is as all further ones are
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to a picture: cut to the input's form, and `(pixels * scale - mean) / std` for each channel."""
+    """The preparation of pictures: cut to the input's shape, then `(pixels * scale - mean) / std` for each channel."""
 
     mean: tuple[float, ...] = (0.0,)  # one number for all channels, or one for each in the network's order
     std: tuple[float, ...] = (1.0,)
@@ -42,7 +42,7 @@ class Preparation:
 
 @dataclass
 class Prediction:
-    """What a model answered."""
+    """The outputs of a model, and how long they took."""
 
     outputs: dict[str, numpy.ndarray]
     seconds: dict[str, float]  # 'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median
@@ -92,7 +92,7 @@ class Prediction:
 
 
 def _warm_up(executor: Any) -> list[str]:
-    """Run a model until it has been compiled, if it is, so that no further run is; return what is to be said of it."""
+    """Run a model until it has been compiled, if it is, so that no timed run is; return notes about that."""
     for _ in range(_RUNS_TO_COMPILE):
         executor.forward(is_train=False)
     explained = executor.explain()[0]
@@ -116,7 +116,7 @@ def _statistics(values: numpy.ndarray) -> dict[str, Any]:
     return {**numbers, "not_finite": int(wide.size - finite.size)}
 
 
-# -- what goes in ------------------------------------------------------------------------------------------------------
+# -- inputs ------------------------------------------------------------------------------------------------------------
 
 
 def is_picture(path: str) -> bool:

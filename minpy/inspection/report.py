@@ -1,4 +1,4 @@
-"""`report`: what a model is, as an object with tables."""
+"""`report`: a description of a model, as an object with tables."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["Input", "Layer", "Output", "Report", "report"]
 
 Shape = tuple[int, ...]
 
-# What operators call their parameters, and how programs name them.
+# The names of parameters in operators, and the usual endings of their names in programs.
 _ROLES = frozenset(("weight", "bias", "gamma", "beta", "parameters", "moving_mean", "moving_var"))
 _ENDINGS = (
     *("_weight", "_bias", "_gamma", "_beta", "_alpha", "_parameters"),
     *("_moving_mean", "_moving_var", "_running_mean", "_running_var"),
 )
-# How shapes may look that these layers read.
+# Examples of shapes that these layers read.
 _EXAMPLES = {"Embedding": "1,32", "take": "1,32", "FullyConnected": "1,100", "RNN": "35,1,100", "reshape": "1,32"}
 
 
 class Report(Findings):
-    """What a model is: `Findings` whose `str()` is a text, 100 columns wide."""
+    """A description of a model: `Findings` whose `str()` is a text, 100 columns wide."""
 
     def __str__(self) -> str:
         return text(self)
@@ -51,12 +51,12 @@ def report(
     shapes: Mapping[str, Sequence[int]] | Sequence[int] | None = None,
     epoch: int | None = None,
 ) -> Report:
-    """Say what a model is.
+    """Describe a model.
 
     Parameters
     ----------
     symbol : Symbol, or str or PathLike
-        A network; or where one lies: a `-symbol.json` file, a prefix, a folder, an archive.
+        A network; or the path of one: a `-symbol.json` file, a prefix, a folder, an archive.
     params : str or PathLike, or dict of str to NDArray, optional
         Its parameters; by default, for a file, those that lie beside it.
     shapes : dict of str to tuple of int, or tuple of int, optional
@@ -81,8 +81,8 @@ def report(
     --------
     >>> import minpy as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=10, name='fc')
-    >>> found = report(net, {'fc_weight': mx.nd.ones((10, 5)), 'fc_bias': mx.nd.ones(10)})
-    >>> found.inputs[0].shape, found.parameters, found.multiply_adds, found.fit.fits
+    >>> result = report(net, {'fc_weight': mx.nd.ones((10, 5)), 'fc_bias': mx.nd.ones(10)})
+    >>> result.inputs[0].shape, result.parameters, result.multiply_adds, result.fit.fits
     ((1, 5), 60, 50, True)
     """
     artifact: Artifact | None = None
@@ -123,7 +123,7 @@ def find_params(params: Any) -> Mapping[str, Any]:
 
 
 def _report_without_operators(artifact: Artifact, network: Contents) -> Report:
-    """Return what can be said of a symbol that cannot be made here."""
+    """Return the report of a symbol whose operators are not all known."""
     heads = artifact.heads or {}
     names = by_name(heads)
     inputs = [
@@ -145,7 +145,7 @@ def _report_without_operators(artifact: Artifact, network: Contents) -> Report:
 
 
 class _Inspection:
-    """What is found out about a symbol."""
+    """The inspection of one symbol."""
 
     def __init__(
         self, symbol: Symbol, params: Mapping[str, tuple[str, Any]], has_params: bool, artifact: Artifact | None
@@ -190,7 +190,7 @@ class _Inspection:
     # -- shapes --------------------------------------------------------------------------------------------------------
 
     def _given_shapes(self, shapes: Any) -> dict[Node, tuple[Shape, str]]:
-        """Return the shapes of inputs that are given, or said beside the model."""
+        """Return the shapes of inputs that are given, or in files beside the model."""
         inputs = {node.name: node for node in self.inputs}
         shapes_of: dict[Node, tuple[Shape, str]] = {
             node: (tuple(self.params[node.name][1].shape), "of the array in the parameters' file")
@@ -228,7 +228,7 @@ class _Inspection:
         return shapes_of
 
     def report(self, source: str, params_name: str, network: Contents, shapes: Any) -> Report:
-        """Return everything."""
+        """Return the report."""
         given_shapes = self._given_shapes(shapes)
         filed = {
             Value(node): tuple(self.params[node.name][1].shape)
@@ -283,7 +283,7 @@ class _Inspection:
     def _infer_all(
         self, input_shapes: Mapping[Value, Shape], filed: Mapping[Value, Shape]
     ) -> tuple[Mapping[Value, Any], str, bool]:
-        """Return all shapes; what is wrong; and whether the parameters' shapes go with those of the inputs."""
+        """Return (all shapes, a problem or "", whether the parameters' shapes agree with those of the inputs)."""
         try:
             return self._infer({**filed, **input_shapes}).known, "", True
         except MXNetError as first:
@@ -294,7 +294,7 @@ class _Inspection:
             return facts, "" if self.has_params else str(first), False
 
     def _from_inputs(self, input_shapes: Mapping[Value, Shape], facts: Mapping[Value, Any]) -> Mapping[Value, Any]:
-        """Return what shapes follow from those of the inputs."""
+        """Return the shapes that follow from those of the inputs."""
         try:
             return self._infer(input_shapes).known
         except MXNetError:
@@ -338,7 +338,7 @@ class _Inspection:
         if caption is not None:
             try:
                 detail = caption(node.attributes)
-            except (KeyError, TypeError):  # an attribute that only defaults give
+            except (KeyError, TypeError):  # an attribute is left to its default
                 detail = ""
         return Layer(
             node.name,

@@ -15,7 +15,7 @@ WIDTH = 100
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: int = 2) -> list[str]:
-    """Return the lines of a table, at most `WIDTH` wide: the first column gives way.
+    """Return the lines of a table, at most `WIDTH` wide: the first column is shortened.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[i
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text that is at most so wide; what is too much is taken out of its middle.
+    """Return a text of at most this width: the middle of a longer one is left out.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def amount(number: int | None) -> str:
 
 
 def size_text(count: int | None) -> str:
-    """Return a number of bytes, with a unit of 1024 of the last.
+    """Return a number of bytes, in KiB, MiB, GiB or TiB.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def _outputs(report: Findings) -> list[str]:
 
 
 def _prefix(names: list[str]) -> str:
-    """Return what all names begin with, up to an underscore; nothing if a name would be left empty."""
+    """Return the common prefix of names, up to an underscore; empty if a name would be left empty."""
     first, last = min(names, default=""), max(names, default="")
     length = next((place for place, (entry, end) in enumerate(zip(first, last, strict=False)) if entry != end), 0)
     common = first[: first.rfind("_", 0, length) + 1]
