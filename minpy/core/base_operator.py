@@ -64,7 +64,7 @@ class BaseOperator:
     # The number of inputs of calls whose arguments need no binding; -1: every call is bound.
     arity: int = -1
     # The forms of calls with keywords that need no binding: see `dispatch.needs_no_binding`.
-    keywords_bound: Any = frozenset()
+    bound_forms: Any = frozenset()
     # Whether `forward` and rules are given `numpy.ndarray`s or `NDArray`s.
     kind: str = "numpy"
     # Whether it is part of minpy: trusted, its inputs not write-protected.

@@ -27,7 +27,7 @@ def adapted(function: Callable[..., Any], signature: Signature, role: str, leadi
     attribute that the operator does not have.
 
     `function`: a rule, a kernel or an inference rule of the operator, which messages call `role`. `leading`: how many
-    of its parameters are no attributes: the answer and the inputs, say.
+    of its parameters are not attributes: usually the result and the inputs.
 
     Examples
     --------

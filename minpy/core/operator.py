@@ -101,7 +101,7 @@ class Operator(Defining):
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
         if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
             self.arity = -1
-        self.keywords_bound: set[tuple[Any, ...]] = set()
+        self.bound_forms: set[tuple[Any, ...]] = set()
         self.auxiliary = tuple(auxiliary)
         if outputs is not None:
             self.outputs = declared_outputs(outputs, f"{getattr(forward, '__name__', 'the operator')}")

@@ -494,7 +494,7 @@ def _is_used_since(node: Any, order: Sequence[Any], heads: Sequence[Any]) -> boo
 
 
 def _is_read(node: Node, position: int) -> bool:
-    """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the answer."""
+    """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the result."""
     operator = node.operator
     requires_grad = [i for i, parent in enumerate(node.parents or ()) if parent is not None and not operator.is_zero(i)]
     arguments, reads_result = operator.values_read(requires_grad)
