@@ -28,7 +28,7 @@ __all__ = [
 
 
 def raw_value(value: Any, name: str = "a") -> numpy.ndarray:
-    """Return the values of an array or a number; `name` is what an error calls it."""
+    """Return the values of an array or a number; `name` is its name in an error."""
     raw = as_raw(value)
     if raw.dtype.kind not in "biufc":
         raise ArgumentError(f"{name} is {describe(value)}; expected an array of numbers.")
@@ -102,7 +102,7 @@ def assert_almost_equal(
         By default the larger ones of the two dtypes: 1e-2 and 1e-1 for float16, 1e-4 and 1e-3 for float32, 1e-5 and
         1e-20 for float64, 0 for integers.
     names : pair of str
-        What the message calls the arrays.
+        The names of the arrays in the message.
     equal_nan : bool
         Whether NaN equals NaN.
     use_broadcast : bool
@@ -295,7 +295,7 @@ def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bo
     a, b : numpy.ndarray
     index : tuple of int
     names : sequence of str
-        What the arrays are called.
+        The names of the arrays.
     maxError : bool
         Whether the text says that this is the largest difference.
 

@@ -1,4 +1,4 @@
-"""Random shapes; arrays that tests are fed with: random ones, matrices with known properties, counting ones."""
+"""Random shapes; arrays as inputs of tests: random ones, matrices with known properties, counting ones."""
 
 from __future__ import annotations
 

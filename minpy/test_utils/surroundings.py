@@ -1,4 +1,4 @@
-"""What surrounds a test: environment variables, what it writes, how often it is tried, where it runs, files fetched."""
+"""The environment of a test: its variables, standard error, retries, the machine that it runs on, downloads."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def download(
     ----------
     url : str
     fname : str, optional
-        What to call it; by default the last part of the URL.
+        Its name; by default the last part of the URL.
     dirname : str, optional
         The folder to put it into, which is made if it is missing.
     overwrite : bool

@@ -21,7 +21,7 @@ from minpy.test_utils.random_arrays import require_dense
 __all__ = ["check_numeric_gradient", "check_symbolic_backward", "check_symbolic_forward", "simple_forward"]
 
 
-# What the checks below have in common.
+# Texts that the docstrings below share.
 _LOCATION = """
     sym : Symbol
     location : list or dict of array_like
@@ -95,7 +95,7 @@ def check_symbolic_forward(
     equal_nan : bool
         Whether NaN equals NaN.
     dtype : str or type, optional
-        What arguments are converted to; None: their own dtypes.
+        The dtype of arguments; None: their own dtypes.
 
     Returns
     -------
@@ -169,12 +169,12 @@ def check_symbolic_backward(
     equal_nan : bool
         Whether NaN equals NaN.
     dtype : str or type, optional
-        What arguments and gradients are converted to; None: their own dtypes.
+        The dtype of arguments and gradients; None: their own dtypes.
 
     Returns
     -------
     dict of str to NDArray
-        What the arrays of the gradients hold, by the names of the arguments.
+        The arrays of the gradients, by the names of the arguments.
 
     Raises
     ------
@@ -323,10 +323,10 @@ def check_numeric_gradient(
 
 
 class _Weighted:
-    """The sum of a symbol's outputs times numbers, at a place that can be moved.
+    """The sum of a symbol's outputs times weights, as a function of its arguments.
 
     It is computed in float64 if the symbol can be: the rounding of float32 would drown small differences. Operators
-    of native libraries that know float32 alone, and do not say so, give other numbers then: those are not used.
+    of native libraries that know float32 alone, and do not report that, give wrong numbers then: those are not used.
     """
 
     def __init__(
@@ -345,7 +345,7 @@ class _Weighted:
         try:
             self._bind(sym, ctx, arguments, states, numpy.float64)
             agrees = all(map(_mostly_equal, self.outputs(), computed))
-        except Exception:  # whatever an operator says to a dtype that it does not take
+        except Exception:  # an operator does not take the dtype
             agrees = False
         if not agrees:
             self._bind(sym, ctx, arguments, states, None)
@@ -416,7 +416,7 @@ def _dtype(value: Any, dtype: Any) -> Any:
 def _by_name(
     values: Any, names: Sequence[str], subject: str, kind: str, method: str, optional: bool = False
 ) -> dict[str, Any]:
-    """Return values by the names of what they are for, in its order; `optional`: those that are given."""
+    """Return values by `names`, in their order; `optional`: only those that are given."""
     if isinstance(values, Mapping):
         unknown = [name for name in values if name not in names]
         missing = [name for name in names if name not in values]
