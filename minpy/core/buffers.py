@@ -187,7 +187,7 @@ def note_writes(arrays: Sequence[numpy.ndarray], places: Sequence[int]) -> None:
 
 
 def note_written(memories: Iterable[Memory]) -> None:
-    """Log that some memories, which the caller keeps alive, have been changed in place: `note_write`, without search."""
+    """Log that some memories, which the caller keeps alive, have been changed in place: several `note_write` in one."""
     global _last_write
     _last_write = time = now()
     for memory in memories:

@@ -227,7 +227,7 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _may_compute_in_leaves(node: Node, leaves: Sequence[Leaf], pending: Mapping[Any, Any]) -> bool:
-    """Tell whether the last node of a walk to `leaves` may write into gradients: no other node has, or will."""
+    """Tell whether the last node of a walk to `leaves` may write into gradients, as no other node does."""
     if type(node.dtype) is tuple or not pending.keys().isdisjoint(node.parents or ()):
         return False
     return len({id(leaf.gradient) for leaf in leaves}) == len(leaves)
