@@ -2,7 +2,7 @@
 
 The log of writes says when memory was changed in place, by which `backward` notices that a value it saved has been
 overwritten, and which arrays share it, so that a recorded write through one is seen by all. Reference counts say
-whether somebody else has a buffer: where nobody has, it is handed over instead of copied. Loans say in which call
+whether a buffer is shared: where it is not, it is handed over instead of copied. Loans say in which call
 `asnumpy` and `nd.array` share memory. `docs/architecture.md` has the states of a buffer.
 """
 
@@ -247,7 +247,7 @@ def may_have_changed(data: Any, time: int) -> bool:
 
 
 def is_unseen(array: Array) -> bool:
-    """Tell whether nobody refers to the buffer of `array`, nor to its memory, but the array itself."""
+    """Tell whether only the array itself refers to its buffer and its memory."""
     return sys.getrefcount(array._data) == SOLE_SLOT and array._data.base is None
 
 

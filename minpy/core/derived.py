@@ -1,4 +1,4 @@
-"""Operators made of an operator: bound to an instance, as methods are; with a keyword argument as an input."""
+"""Operators derived from an operator: bound to an instance, as methods are; with a keyword argument as an input."""
 
 from __future__ import annotations
 

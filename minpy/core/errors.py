@@ -341,7 +341,7 @@ def operator_error(original: Exception, line: str, advice: str = "") -> Exceptio
 
 
 def is_quitting(error: BaseException) -> bool:
-    """Tell whether somebody has left a debugger, inside a function of theirs, with 'quit': that ends the program."""
+    """Tell whether an error is that of quitting a debugger inside a user's function, which ends the program."""
     debugging = sys.modules.get("bdb")
     return debugging is not None and isinstance(error, debugging.BdbQuit)
 

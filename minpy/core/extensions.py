@@ -1,4 +1,4 @@
-"""What modules above the core add to it, by name: each is the name of a module, which is imported at the first use.
+"""What modules above the core add to it, by name: each is registered as text, and imported at its first use.
 
 The core imports nothing from above. What completes it there (`op.check`, graphs for operators that are compiled) is
 entered here as text, `"module:name"`, as entry points are; `minpy.wiring` holds the table.
