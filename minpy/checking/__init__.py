@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Case, Draws, Options, Point, attempt, skip
+from minpy.checking.case import Case, Generators, Options, Point, attempt, skip
 from minpy.checking.checks import (
     RANDOM,
     check_dtype,
@@ -57,7 +57,7 @@ def check_operator(
 
     What cannot be checked is reported as skipped, with the reason: inputs at a kink, a dtype or an empty array that the
     forward function does not take. Integer inputs are not differentiated. Random operators draw the same numbers at
-    each call, from NumPy's global generator, Python's or minpy's, which are left as they were found.
+    each call, from NumPy's global generator, Python's or minpy's, whose states are restored.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def check_operator(
     ulps : float
         How far faster forms may be from their definitions, in units in the last place.
     gradient_of : callable, optional
-        What the rules give the gradient of, where that is not the forward function (an output layer of a loss, a
-        straight-through estimator). It is called as the operator is, and returns arrays like the operator's, which the
-        upstream gradients weigh; or one number, for rules that do not read the upstream gradient.
+        The function whose gradient the rules give, where that is not the forward function (an output layer of a loss,
+        a straight-through estimator). It is called as the operator is, and returns arrays like the operator's, which
+        the upstream gradients weigh; or one number, for rules that do not read the upstream gradient.
 
     Returns
     -------
@@ -132,18 +132,18 @@ def check_operator(
     import_modules("Operator.check")
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))
-    draws = Draws()
+    generators = Generators()
     try:
         with operator.being_checked(), Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
     finally:
-        draws.rewind()
+        generators.rewind()
     return report.require_success(operator.__name__)
 
 
 def _run(case: Case, options: Options, report: Report) -> None:
-    """Do all checks in order; what makes later ones meaningless ends the run."""
+    """Run all checks in order; a failure that makes later ones meaningless ends the run."""
 
     def add(check_name: str, check: Callable[..., Any], *arguments: Any) -> list[Row]:
         rows = attempt(check_name, partial(check, *arguments))
@@ -151,10 +151,10 @@ def _run(case: Case, options: Options, report: Report) -> None:
         return rows
 
     if case.operator.random:
-        case = replace(case, draws=Draws())
+        case = replace(case, generators=Generators())
     [forward] = add("forward", check_forward, case)
-    if forward.note == RANDOM and case.draws is None:
-        case = replace(case, draws=Draws())
+    if forward.note == RANDOM and case.generators is None:
+        case = replace(case, generators=Generators())
         report.rows.clear()
         [forward] = add("forward", check_forward, case)
     if forward.result != OK:
@@ -196,7 +196,7 @@ def _without_gradient(point: Point) -> list[Row]:
 
 
 def _check_gradients(point: Point, add: Callable[..., list[Row]]) -> tuple[int | str, ...]:
-    """Check first order, forward mode and second order; return the inputs whose rules run at all."""
+    """Check first order, forward mode and second order; return the inputs whose rules run without an exception."""
     case = point.case
     rows: list[Row] = []
     for position, slot in enumerate(case.slots):

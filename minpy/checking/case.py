@@ -1,7 +1,7 @@
 """`Case`: one call of an operator, with its floating-point inputs as variables that checks may move.
 
-`Point` is a case together with what plain NumPy arrays give for it, which every check compares with; `Draws` are random
-numbers, the same ones at each call; then there are the rows of reports.
+`Point` is a case with its outputs for plain NumPy arrays, with which every check compares; `Generators` lets random
+operators draw the same numbers at each call; functions for the rows of reports follow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minpy.core.reports import FAILED, SKIPPED, Row
 from minpy.core.signatures import bind
 from minpy.differentiation import recorded_run
 
-__all__ = ["Case", "Draws", "Options", "Point", "as_outputs", "attempt", "failure", "register_generator", "skip"]
+__all__ = ["Case", "Generators", "Options", "Point", "as_outputs", "attempt", "failure", "register_generator", "skip"]
 
 _GENERATORS: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
     (random.getstate, random.setstate),
@@ -41,14 +41,14 @@ def register_generator(read: Callable[[], Any], restore: Callable[[Any], None]) 
     _GENERATORS.append((read, restore))
 
 
-class Draws:
-    """Where all global generators stood when it was made."""
+class Generators:
+    """The states of all global generators, as they are when this is created."""
 
     def __init__(self) -> None:
         self._states = [(restore, read()) for read, restore in _GENERATORS]
 
     def rewind(self) -> None:
-        """Put the generators back to there."""
+        """Restore these states."""
         for restore, state in self._states:
             restore(state)
 
@@ -57,7 +57,7 @@ Arrays = list[numpy.ndarray]
 
 
 def as_outputs(result: Any) -> Arrays:
-    """Return what an operator returned as a list of NumPy arrays."""
+    """Return the result of an operator as a list of NumPy arrays."""
     values = result if isinstance(result, (tuple, list)) else (result,)
     return [as_raw(value) for value in values]
 
@@ -70,19 +70,19 @@ class Case:
     inputs: tuple[Any, ...]  # NumPy arrays, and whatever else the operator takes (numbers, None, a method's `self`)
     attributes: Mapping[str, Any]
     slots: tuple[int | str, ...] = ()  # what is differentiated: positions among `inputs`, or keys of `attributes`
-    draws: Draws | None = None  # of a random operator: where every call begins to draw
+    generators: Generators | None = None  # of a random operator: their states before every call
 
     @classmethod
     def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:
         """Return the case of a call: arrays are unwrapped and floating-point ones converted to float64."""
-        inputs, named = bind(
+        inputs, keywords = bind(
             operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin
         )
-        raw = [numpy.asarray(value) if isinstance(value, list) else raw_of(value) for value in inputs]
-        options = {key: raw_of(value) for key, value in named.items()}
-        slots: list[int | str] = [index for index, value in enumerate(raw) if _is_variable(operator, index, value)]
-        slots += [key for key in operator.keyword_rules if _is_real(options.get(key))]
-        case = cls(operator, tuple(raw), options, tuple(slots))
+        raws = [numpy.asarray(value) if isinstance(value, list) else raw_of(value) for value in inputs]
+        raw_attributes = {key: raw_of(value) for key, value in keywords.items()}
+        slots: list[int | str] = [index for index, value in enumerate(raws) if _is_variable(operator, index, value)]
+        slots += [key for key in operator.keyword_rules if _is_real(raw_attributes.get(key))]
+        case = cls(operator, tuple(raws), raw_attributes, tuple(slots))
         case = case.with_variables([numpy.array(value, numpy.float64) for value in case.variables])
         return case.cast(numpy.float64)
 
@@ -110,14 +110,14 @@ class Case:
         return self.attributes[slot] if isinstance(slot, str) else self.inputs[slot]
 
     def __str__(self) -> str:
-        skipped = int(self.operator.is_method)
-        names = self.operator.argument_names(len(self.inputs))[skipped:]
-        text = describe_arguments(names, self.inputs[skipped:])
-        options = [
+        first = int(self.operator.is_method)
+        names = self.operator.argument_names(len(self.inputs))[first:]
+        text = describe_arguments(names, self.inputs[first:])
+        attributes = [
             f"{key}={describe(value) if isinstance(value, numpy.ndarray) else repr(value)}"
             for key, value in self.attributes.items()
         ]
-        return f"{self.operator.__name__}({', '.join(filter(None, [text, *options]))})"
+        return f"{self.operator.__name__}({', '.join(filter(None, [text, *attributes]))})"
 
     def name(self, slot: int | str) -> str:
         """Return the name of an input, as rows call it."""
@@ -132,8 +132,8 @@ class Case:
     def replaced(self, values: Mapping[int | str, Any]) -> Case:
         """Return the case with other values in some slots."""
         inputs = tuple(values.get(index, value) for index, value in enumerate(self.inputs))
-        options = {key: values.get(key, value) for key, value in self.attributes.items()}
-        return Case(self.operator, inputs, options, self.slots, self.draws)
+        attributes = {key: values.get(key, value) for key, value in self.attributes.items()}
+        return Case(self.operator, inputs, attributes, self.slots, self.generators)
 
     def mapped(self, change: Callable[[numpy.ndarray], Any]) -> Case:
         """Return the case with every array changed by a function."""
@@ -148,23 +148,23 @@ class Case:
         return self.mapped(lambda value: value.astype(dtype) if value.dtype.kind == "f" else value)
 
     def run(self) -> tuple[Any, Arrays]:
-        """Call the operator; return (what it returns, its states after that). States of NumPy's are moved as copies."""
+        """Return (the operator's result, its states after the call); NumPy arrays as states are passed as copies."""
         case = self
         if self.states:
             states_before = {slot: self[slot] for slot in self.states}
             case = self.replaced({slot: v.copy() for slot, v in states_before.items() if isinstance(v, numpy.ndarray)})
-        if self.draws is not None:
-            self.draws.rewind()
+        if self.generators is not None:
+            self.generators.rewind()
         result = self.operator(*case.inputs, **case.attributes)
         states = [case[slot] for slot in self.states]
         return result, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
 
     def call(self) -> Any:
-        """Call the operator, and return what it returns."""
+        """Return the operator's result."""
         return self.run()[0]
 
     def function(self, *variables: Any) -> Any:
-        """Call the operator at other values of the variables, of any kind of array."""
+        """Return the operator's result for other values of the variables, of any class of array."""
         return self.with_variables(variables).call()
 
     def gradients(self, upstream: Sequence[Any], slots: Sequence[int] | None = None) -> list[Any]:
@@ -199,10 +199,10 @@ class Options:
 
 
 class Point:
-    """A case, its outputs, random upstream gradients for them, and how exact numbers may be expected to be.
+    """A case, its outputs, random upstream gradients for them, and a tolerance.
 
-    The upstream gradients of outputs that are not floating point are zeros, and those of elements that are NaN or
-    infinite: what other elements depend on is compared all the same. `states` are the auxiliary ones after the call.
+    Upstream gradients are zero for outputs that are not floating point, and for elements that are NaN or infinite: the
+    gradients of the other elements are compared all the same. `states` are the auxiliary states after the call.
     """
 
     def __init__(self, case: Case, options: Options) -> None:
@@ -219,7 +219,7 @@ class Point:
 
     @property
     def weights(self) -> Arrays:
-        """What multiplies the numbers that `evaluate` gives: the upstream gradients, or one for a loss."""
+        """The factors of the outputs of `evaluate`: the upstream gradients, or ones for a loss."""
         if self.options.gradient_of is None:
             return self.upstream
         values = self.evaluate(*self.case.variables)
@@ -236,8 +236,8 @@ class Point:
         numbers = self.random.normal(size=shape)
         return numpy.asarray(numbers + numpy.copysign(0.3, numbers))
 
-    def some(self, shape: tuple[int, ...]) -> numpy.ndarray:
-        """Return a mask of elements: each one in three, and one at least."""
+    def random_mask(self, shape: tuple[int, ...]) -> numpy.ndarray:
+        """Return a mask of about a third of the elements, and of one at least."""
         mask = numpy.asarray(self.random.uniform(size=shape) < 1 / 3)
         if mask.size:
             mask.reshape(-1)[self.random.integers(mask.size)] = True
@@ -250,11 +250,11 @@ class Point:
             yield self.normal(variable.shape) * sizes
 
     def derivatives(self, position: int) -> Derivatives:
-        """Return the numeric derivatives by a variable, weighed by the upstream gradients."""
+        """Return the numeric derivatives by a variable, weighted by the upstream gradients."""
         return Derivatives(self.evaluate, self.case.variables, position, self.tolerance, self.weights)
 
     def evaluate(self, *variables: Any) -> Arrays:
-        """Return what the rules are the gradients of, at other values of the variables: the outputs, as a rule."""
+        """Return what the rules differentiate, for other values of the variables: usually the outputs."""
         if self.options.gradient_of is None:
             return as_outputs(self.case.function(*variables))
         case = self.case.with_variables(variables)

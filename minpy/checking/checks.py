@@ -1,4 +1,4 @@
-"""What is checked beside gradients: the forward function, other dtypes and memory layouts, mutation, modes."""
+"""The checks other than gradients: the forward function, other dtypes and memory layouts, mutation, modes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 RANDOM = "random: two calls differ, so nothing can be compared (fix it by an attribute)"
-COPY = " Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
+COPY_ADVICE = " Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
 
 
 def check_forward(case: Case) -> Row:
@@ -35,18 +35,18 @@ def check_forward(case: Case) -> Row:
     first = as_outputs(copy.call())
     changed = _changed(case, copy)
     if changed:
-        return failure("forward", f"changes {changed}", f"forward changes its {changed} in place.{COPY}")
+        return failure("forward", f"changes {changed}", f"forward changes its {changed} in place.{COPY_ADVICE}")
     if not repeats(lambda: as_outputs(copy.call()), first):
         return _unrepeated(case)
     if any(value.dtype.kind == "c" for value in [*first, *case.arrays.values()]):
         return skip("forward", "complex numbers are not checked")
-    repeated = "; random, so every call repeats the same draws" if case.draws is not None else ""
-    return Row("forward", OK, note=f"returns {', '.join(map(describe, first))}{repeated}")
+    draws_note = "; random, so every call repeats the same draws" if case.generators is not None else ""
+    return Row("forward", OK, note=f"returns {', '.join(map(describe, first))}{draws_note}")
 
 
 def _unrepeated(case: Case) -> Row:
-    """Say why two calls differ: random numbers, or numbers of a dtype that is not the one which forward reads."""
-    if case.draws is not None:  # the same for both calls: are they from elsewhere?
+    """Say why two calls differ: random numbers, or a dtype other than the one that forward reads."""
+    if case.generators is not None:  # both calls drew the same: does the difference come from elsewhere?
         try:
             small = case.cast("float32")
             is_repeated = repeats(lambda: as_outputs(small.call()))
@@ -79,7 +79,7 @@ def check_mutation(point: Point) -> Row:
             return failure(
                 check_name,
                 f"the rule of {point.case.name(slot)} changes {changed}",
-                f"the gradient rule of {point.case.title(slot)} changes {changed} in place.{COPY}",
+                f"the gradient rule of {point.case.title(slot)} changes {changed} in place.{COPY_ADVICE}",
             )
     return Row(check_name, OK)
 
@@ -107,11 +107,11 @@ def _changed_by_rule(point: Point, position: int) -> str:
 
 
 def check_shape_rule(point: Point) -> Row:
-    """The shape rule says the shapes that the forward function returns."""
+    """The shape rule gives the shapes that the forward function returns."""
     case = point.case
-    said = case.operator.shape_rule(*map(numpy.shape, case.inputs[case.operator.is_method :]), **case.attributes)
-    several = bool(said) and isinstance(said[0], (tuple, list))
-    expected = [tuple(shape) for shape in said] if several else [tuple(said)]
+    shapes = case.operator.shape_rule(*map(numpy.shape, case.inputs[case.operator.is_method :]), **case.attributes)
+    several = bool(shapes) and isinstance(shapes[0], (tuple, list))
+    expected = [tuple(shape) for shape in shapes] if several else [tuple(shapes)]
     actual = [y.shape for y in point.outputs]
     if expected == actual:
         return Row("shape rule", OK)
@@ -169,15 +169,15 @@ def check_strides(point: Point) -> Row:
     if all(value.flags.c_contiguous for value in case.arrays.values()):
         return skip(check_name, "no input has more than one element")
     outputs = as_outputs(case.call())
-    return _same(point, check_name, outputs, _gradients(point, case, outputs))
+    return _compare_results(point, check_name, outputs, _gradients(point, case, outputs))
 
 
 def _strided(value: numpy.ndarray) -> numpy.ndarray:
-    """Return an equal array whose elements are apart in memory, and its axes in Fortran order."""
+    """Return an equal array with gaps between its elements in memory, and its axes in Fortran order."""
     if not value.ndim:
         return value
-    room = numpy.empty((*value.shape[:0:-1], 2 * value.shape[0]), value.dtype)
-    view = room[..., ::2].T
+    buffer = numpy.empty((*value.shape[:0:-1], 2 * value.shape[0]), value.dtype)
+    view = buffer[..., ::2].T
     view[...] = value
     return view
 
@@ -214,10 +214,10 @@ def check_mode(point: Point, name: str, runner: Runner) -> Row:
         outputs, gradients = runner(point.case, point.upstream)
     except Unsupported as error:
         return skip(name, str(error))
-    return _same(point, name, outputs, gradients)
+    return _compare_results(point, name, outputs, gradients)
 
 
-def _same(point: Point, check_name: str, outputs: Arrays, gradients: Arrays | None) -> Row:
+def _compare_results(point: Point, check_name: str, outputs: Arrays, gradients: Arrays | None) -> Row:
     """Return the row that compares outputs and gradients with those of plain NumPy arrays.
 
     The outputs may be followed by the auxiliary states after the call; the gradients may be None: not computed.
@@ -235,7 +235,7 @@ def _same(point: Point, check_name: str, outputs: Arrays, gradients: Arrays | No
 
 
 def compared(check_name: str, names: Sequence[str], got: Arrays, expected: Arrays, tolerance: Tolerance) -> Row:
-    """Return the row that compares arrays, one a name, with those that plain NumPy arrays give."""
+    """Return the row that compares arrays, one for each name, with those that plain NumPy arrays give."""
     if len(got) != len(expected):
         text = f"{len(got)} outputs and gradients; expected {len(expected)}"
         return failure(check_name, text, f"{check_name}: {text}: {', '.join(names)}.")

@@ -1,8 +1,8 @@
-"""Numeric derivatives that know how far to trust themselves, and the comparison of a gradient with them.
+"""Numeric derivatives with an estimate of their error, and the comparison of a gradient with them.
 
 A derivative along a direction is taken at two step sizes: Richardson extrapolation of both is the value, their
 difference estimates its error. Where the one-sided derivatives do not approach each other as the step shrinks, the
-function has a kink, and no number is right.
+function has a kink, and no derivative.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Comparison", "Derivatives", "Tolerance", "compare", "equal", "equal_
 Arrays = Sequence[numpy.ndarray]
 Function = Callable[..., Arrays]
 
-# Where a random direction disagrees, at most so many single elements are looked at.
+# Where a random direction disagrees, at most so many single elements are compared.
 MOST_ELEMENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How exact numbers may be expected to be: what the user allows, and the precision of the function's outputs."""
+    """The error allowed: what the user sets, and the precision of the function's outputs."""
 
     relative: float
     absolute: float
@@ -61,7 +61,7 @@ class Comparison:
     expected: float = 0.0
 
 
-# Of the largest number: what is left where others are added up in another order.
+# In epsilons of the largest number: the error allowed where sums are added up in another order.
 _ROUNDING = 64
 
 
@@ -89,9 +89,8 @@ def _equal_but_for_rounding(first: numpy.ndarray, second: numpy.ndarray) -> bool
 def repeats(run: Callable[[], Arrays], first: Arrays | None = None) -> bool:
     """Tell whether a function computes the same at every call, rather than drawing random numbers.
 
-    What it gave before is `first`, if it was called. Numbers may be rounded otherwise from the call on at which
-    something becomes native code; where that shows, as in what is left of numbers that cancel, two calls after it are
-    of the same bits.
+    `first` is the result of an earlier call, if there was one. Rounding may change at the call at which something
+    becomes native code; where that shows, as after cancellation, the two calls after it agree in every bit.
     """
     first, second = run() if first is None else first, run()
     if equal_but_for_rounding(first, second):
@@ -101,7 +100,7 @@ def repeats(run: Callable[[], Arrays], first: Arrays | None = None) -> bool:
 
 
 def equal(first: numpy.ndarray, second: numpy.ndarray) -> bool:
-    """Tell whether two arrays are of the same numbers; NaN equals NaN."""
+    """Tell whether two arrays hold the same numbers; NaN equals NaN."""
     return numpy.array_equal(first, second, equal_nan=first.dtype.kind in "fc")
 
 
@@ -113,7 +112,7 @@ def flat(outputs: Any) -> numpy.ndarray:
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Numeric derivatives of a function's outputs, and of their sum weighed by `upstream`, by one of its variables."""
+    """Numeric derivatives of a function's outputs, and of their sum weighted by `upstream`, by one of its variables."""
 
     function: Function
     variables: Arrays
@@ -135,28 +134,28 @@ class Derivatives:
         """Return (derivatives of every output along a direction, where they can be trusted)."""
         values = list(self.variables)
 
-        def at(distance: float) -> numpy.ndarray:
+        def evaluate_at(distance: float) -> numpy.ndarray:
             values[self.position] = self.variables[self.position] + distance * direction
             return flat(self.function(*values))
 
         derivatives = numpy.full(self.centre.shape, numpy.nan)
         smooth = numpy.zeros(self.centre.shape, bool)
         for step in self.tolerance.steps:
-            estimate, trusted = _one_step(at, self.centre, step, self.tolerance)
+            estimate, trusted = _one_step(evaluate_at, self.centre, step, self.tolerance)
             derivatives = numpy.where(smooth, derivatives, estimate)
             smooth = smooth | trusted
             if smooth.all():
                 break
         return derivatives, smooth
 
-    def weighed(self, direction: numpy.ndarray) -> tuple[float, bool, numpy.ndarray]:
-        """Return (derivative of the weighed sum along a direction, whether it can be trusted, all outputs' ones)."""
+    def weighted(self, direction: numpy.ndarray) -> tuple[float, bool, numpy.ndarray]:
+        """Return (derivative of the weighted sum along a direction, whether it can be trusted, those of outputs)."""
         derivatives, smooth = self.slopes(direction)
         used = self.weights != 0
         return float(self.weights[used] @ derivatives[used]), bool(smooth[used].all()), derivatives
 
     def of_elements(self, indices: Iterable[int]) -> Iterator[tuple[tuple[int, ...], float, float, bool]]:
-        """Yield (index, derivative of the weighed sum, its noise as a size, whether it can be trusted) of elements."""
+        """Yield (index, derivative of the weighted sum, size of its noise, whether it can be trusted) of elements."""
         variable = self.variables[self.position]
         used = self.weights != 0
         terms = numpy.where(used, numpy.abs(self.weights * numpy.where(used, self.centre, 0)), 0)
@@ -167,16 +166,16 @@ class Derivatives:
                 continue
             direction = numpy.zeros(variable.shape)
             direction[index] = size = max(abs(float(variable[index])), 0.1)
-            slope, smooth, derivatives = self.weighed(direction)
+            slope, smooth, derivatives = self.weighted(direction)
             noise = float(terms[derivatives != 0].sum()) / size  # outputs that do not depend on the element add none
             yield index, slope / size, noise, smooth
 
 
 def _one_step(
-    at: Callable[[float], numpy.ndarray], centre: numpy.ndarray, step: float, tolerance: Tolerance
+    evaluate_at: Callable[[float], numpy.ndarray], centre: numpy.ndarray, step: float, tolerance: Tolerance
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    ahead, behind = at(step), at(-step)
-    near_ahead, near_behind = at(step / 2), at(-step / 2)
+    ahead, behind = evaluate_at(step), evaluate_at(-step)
+    near_ahead, near_behind = evaluate_at(step / 2), evaluate_at(-step / 2)
     coarse = (ahead - behind) / (2 * step)
     fine = (near_ahead - near_behind) / step
     value = (4 * fine - coarse) / 3
@@ -199,11 +198,11 @@ def compare(derivatives: Derivatives, gradient: numpy.ndarray, directions: Itera
     magnitude = float(numpy.abs(terms).sum())
     worst = 0.0
     for direction in directions:
-        expected, smooth, _ = derivatives.weighed(direction)
+        expected, smooth, _ = derivatives.weighted(direction)
         parts = gradient * direction
         got = float(parts.sum())
         error = abs(got - expected)
-        # One wrong element among many hides behind the others: what is suspicious is less than what is wrong.
+        # One wrong element among many hides behind the others: a smaller error is already suspicious.
         typical = float(numpy.linalg.norm(parts)) / max(parts.size, 1) ** 0.5
         suspicious = tolerance.bound(typical, 0.01 * float(numpy.linalg.norm(terms)))
         if not (error <= suspicious and smooth):
@@ -221,9 +220,9 @@ def compare(derivatives: Derivatives, gradient: numpy.ndarray, directions: Itera
 
 
 def _suspects(derivatives: Derivatives, gradient: numpy.ndarray, direction: numpy.ndarray) -> numpy.ndarray:
-    """Return the (flat) elements to look at: all, or those of a block found by halving where a direction disagrees.
+    """Return flat indices of the elements to compare: all, or a block found by halving where a direction disagrees.
 
-    A block along which the function has a kink, or is NaN, says nothing: another one is looked at first.
+    A block along which the function has a kink, or is NaN, tells nothing: others are searched first.
     """
 
     def disagreement(indices: numpy.ndarray) -> tuple[bool, float]:
@@ -232,17 +231,17 @@ def _suspects(derivatives: Derivatives, gradient: numpy.ndarray, direction: nump
         got = float(gradient.ravel()[indices] @ part[indices])
         if not numpy.isfinite(got):
             return True, numpy.inf
-        slope, is_known, _ = derivatives.weighed(part.reshape(direction.shape))
+        slope, is_smooth, _ = derivatives.weighted(part.reshape(direction.shape))
         error = abs(got - slope)
         bound = derivatives.tolerance.bound(float(numpy.linalg.norm(gradient.ravel()[indices])))
-        return is_known and error > bound, error if is_known else -1.0
+        return is_smooth and error > bound, error if is_smooth else -1.0
 
     indices = numpy.arange(direction.size)
     while indices.size > MOST_ELEMENTS:
         halves = numpy.array_split(indices, 2)
         errors = [disagreement(half) for half in halves]
-        if not any(clear for clear, _ in errors) and any(error < 0 for _, error in errors):
-            # What is wrong is in a half that says nothing, if it is anywhere.
+        if not any(is_wrong for is_wrong, _ in errors) and any(error < 0 for _, error in errors):
+            # The wrong element, if there is one, is in a half that tells nothing.
             indices = halves[min(range(2), key=lambda place: errors[place][1])]
         else:
             indices = halves[max(range(2), key=lambda place: errors[place])]
@@ -250,7 +249,7 @@ def _suspects(derivatives: Derivatives, gradient: numpy.ndarray, direction: nump
 
 
 def _worst_element(derivatives: Derivatives, gradient: numpy.ndarray, indices: numpy.ndarray) -> Comparison:
-    """Return how the worst of some elements compares; where outputs are NaN, a gradient that is NaN says nothing."""
+    """Return how the worst of some elements compares; where outputs are NaN, a gradient that is NaN tells nothing."""
     is_finite = bool(numpy.isfinite(derivatives.centre).all())
     kinks = 0
     worst: Comparison | None = None

@@ -40,12 +40,12 @@ class Unsupported(Exception):
 
 
 def register_mode(name: str, runner: Runner, second_order: SecondOrder | None = None) -> None:
-    """Make `op.check` compare what an operator gives in a further mode.
+    """Make `op.check` compare the results of operators in a further mode.
 
     Parameters
     ----------
     name : str
-        How reports call the mode.
+        The name of the mode in reports.
     runner : callable
         `runner(case, upstream)` returns (outputs, gradients of `case.variables`) as lists of NumPy arrays (see the
         module's docstring), or raises `Unsupported`.
@@ -62,7 +62,7 @@ def register_mode(name: str, runner: Runner, second_order: SecondOrder | None = 
 class _Recording:
     """A call that is recorded on arrays of a class, with gradients attached to the variables.
 
-    The heads are those outputs that are recorded, and `starts` their gradients.
+    `heads` are the outputs that are recorded, and `head_gradients` their upstream gradients.
     """
 
     def __init__(self, cls: type[Array], case: Case, upstream: Sequence[numpy.ndarray]) -> None:
@@ -80,7 +80,7 @@ class _Recording:
         parts: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
         heads = [(y, g.reshape(y._data.shape)) for y, g in zip(parts, upstream, strict=True) if y._node is not None]
         self.heads = [head for head, _ in heads]
-        self.starts = [start for _, start in heads]
+        self.head_gradients = [g for _, g in heads]
 
 
 def record_on(kind: str) -> Runner:
@@ -89,7 +89,7 @@ def record_on(kind: str) -> Runner:
     def run(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
         call = _Recording(FRONT_ENDS[kind], case, upstream)
         if call.heads:
-            backward(call.heads, call.starts, train_mode=state.training)
+            backward(call.heads, call.head_gradients, train_mode=state.training)
         return [*call.outputs, *call.states], [gradient._data for gradient in call.gradients]
 
     return run
@@ -101,14 +101,14 @@ def record_twice_on(kind: str) -> SecondOrder:
     def run(case: Case, upstream: Sequence[numpy.ndarray], weights: Sequence[numpy.ndarray]) -> Arrays:
         call = _Recording(FRONT_ENDS[kind], case, upstream)
         nodes = [variable._node for variable in call.variables]
-        starts = [start.astype(head._data.dtype) for start, head in zip(call.starts, call.heads, strict=True)]
+        cotangents = [g.astype(y._data.dtype) for g, y in zip(call.head_gradients, call.heads, strict=True)]
         with Scope(True, None):
             heads = [head._node for head in call.heads]
-            gradient_of = gradients(heads, starts, nodes, retain_graph=True, create_graph=True)
-        recorded = [(gradient_of.get(node), weight) for node, weight in zip(nodes, weights, strict=True)]
-        again = [(array, weight) for array, weight in recorded if isinstance(array, Array) and array._node is not None]
-        if again:
-            backward([array for array, _ in again], [weight for _, weight in again], train_mode=state.training)
+            gradient_of = gradients(heads, cotangents, nodes, retain_graph=True, create_graph=True)
+        pairs = [(gradient_of.get(node), weight) for node, weight in zip(nodes, weights, strict=True)]
+        recorded = [(array, weight) for array, weight in pairs if isinstance(array, Array) and array._node is not None]
+        if recorded:
+            backward([array for array, _ in recorded], [weight for _, weight in recorded], train_mode=state.training)
         return [gradient._data for gradient in call.gradients]
 
     return run
@@ -154,13 +154,13 @@ def twice_under_autograd(case: Case, upstream: Sequence[numpy.ndarray], weights:
     """Run the call's gradient inside HIPS autograd's reverse mode."""
     argnums = tuple(range(len(case.slots)))
 
-    def slope(*variables: Any) -> Any:
+    def weighted_gradient(*variables: Any) -> Any:
         pull, _ = autograd.make_vjp(case.function, argnums)(*variables)
         parts = pull(tuple(upstream) if len(upstream) > 1 else upstream[0])
         return sum(autograd.numpy.sum(weight * part) for weight, part in zip(weights, parts, strict=True))
 
     with _autograd():
-        return as_outputs(autograd.grad(slope, argnums)(*case.variables))
+        return as_outputs(autograd.grad(weighted_gradient, argnums)(*case.variables))
 
 
 @contextmanager

@@ -40,9 +40,9 @@ def check_gradient(point: Point, position: int) -> Row:
 
 
 def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
-    """Return a guess at what is wrong with a gradient; "" if it looks like nothing known."""
+    """Return a guess at what is wrong with a gradient; "" if no usual mistake fits."""
     case = point.case
-    expected = numeric(point, position)
+    expected = numeric_gradient(point, position)
     doubled = case.gradients([2 * value for value in point.upstream], [position])[0]
     if got.any() and is_close(point, doubled, got):
         return " It does not depend on the upstream gradient: does the rule multiply by g?"
@@ -56,16 +56,16 @@ def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
         return f" It is {factor:.4g} times the right one."
     for other_position, slot in enumerate(case.slots):
         same_shape = other_position != position and got.shape == case.variables[other_position].shape
-        if same_shape and is_close(point, got, numeric(point, other_position)):
+        if same_shape and is_close(point, got, numeric_gradient(point, other_position)):
             return f" It is the gradient of {case.title(slot)}."
     return ""
 
 
-def numeric(point: Point, position: int) -> numpy.ndarray:
+def numeric_gradient(point: Point, position: int) -> numpy.ndarray:
     """Return the whole gradient of one variable from central differences; NaN where it is not known."""
     result = numpy.full(point.case.variables[position].shape, numpy.nan)
-    some = range(0, result.size, -(-result.size // MOST_ELEMENTS))
-    for index, value, _, smooth in point.derivatives(position).of_elements(some):
+    indices = range(0, result.size, -(-result.size // MOST_ELEMENTS))
+    for index, value, _, smooth in point.derivatives(position).of_elements(indices):
         result[index] = value if smooth else numpy.nan
     return result
 
@@ -109,17 +109,17 @@ def _place(outputs: Arrays, place: int) -> str:
 
 
 def check_zero(point: Point, slot: int | str) -> Row:
-    """Say whether a gradient that is said to be zero is zero: operators that stop gradients say so of others, too."""
+    """Report whether a gradient that is declared zero is zero; operators that stop gradients declare others so, too."""
     title = f"gradient of {point.case.name(slot)}"
-    alone = copy(point)
-    alone.case = replace(point.case, slots=(slot,))
-    [value] = alone.case.variables
+    single = copy(point)
+    single.case = replace(point.case, slots=(slot,))
+    [value] = single.case.variables
     zeros = numpy.zeros(value.shape)
     directions = list(point.directions(value))
-    shapes = {tuple(y.shape for y in alone.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
+    shapes = {tuple(y.shape for y in single.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
     if len(shapes) > 1:
-        return skip(title, "said to be zero; the shape of the answer changes with it")
-    outcome = compare(alone.derivatives(0), zeros, directions)
+        return skip(title, "said to be zero; the shape of the result changes with it")
+    outcome = compare(single.derivatives(0), zeros, directions)
     if outcome.result == OK:
         return Row(title, OK, outcome.error, "said to be zero")
     reason = outcome.note if outcome.result == SKIPPED else "central differences are not"
@@ -134,10 +134,10 @@ def check_at_zeros(point: Point) -> Row:
     title = "zeros among the inputs"
     case = point.case
     options = replace(point.options, directions=1)
-    rough: list[str] = []
+    not_smooth: list[str] = []
     worst = 0.0
     for slot, value in zip(case.slots, case.variables, strict=True):
-        zeroed = numpy.where(point.some(value.shape), 0.0, value)
+        zeroed = numpy.where(point.random_mask(value.shape), 0.0, value)
         try:
             at_zeros = Point(case.replaced({slot: zeroed}), options)
             rows = [check_gradient(at_zeros, position) for position in range(len(case.slots))]
@@ -147,7 +147,7 @@ def check_at_zeros(point: Point) -> Row:
         except Exception as error:
             if is_quitting(error):
                 raise
-            rough.append(f"{case.name(slot)} ({type(error).__name__})")
+            not_smooth.append(f"{case.name(slot)} ({type(error).__name__})")
             continue
         for row in rows:
             if row.result == FAILED:
@@ -155,9 +155,9 @@ def check_at_zeros(point: Point) -> Row:
                 return failure(title, f"{row.what}: {row.note}", f"{where}: {row.detail}", row.error)
             worst = max(worst, row.error or 0.0)
         if all(row.result == SKIPPED for row in rows) or not numpy.isfinite(flat(at_zeros.outputs)).all():
-            rough.append(f"{case.name(slot)} (not smooth)")
-    note = f"not with zeros in {', '.join(rough)}" if rough else ""
-    return skip(title, note) if len(rough) == len(case.slots) else Row(title, OK, worst, note)
+            not_smooth.append(f"{case.name(slot)} (not smooth)")
+    note = f"not with zeros in {', '.join(not_smooth)}" if not_smooth else ""
+    return skip(title, note) if len(not_smooth) == len(case.slots) else Row(title, OK, worst, note)
 
 
 def check_second_order(point: Point, modes: bool = False) -> list[Row]:
@@ -171,7 +171,7 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
 
     try:
         _, pull = recorded_run.vjp(gradient, values, range(len(values)))
-        seconds = as_outputs(tuple(pull(weights)))
+        second_gradients = as_outputs(tuple(pull(weights)))
     except GradientError:
         raise
     except Exception as error:
@@ -179,12 +179,12 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
             raise
         reason = str(error).partition("\n")[0]
         return [skip("second order", f"first order only: {type(error).__name__}: {reason}"[:160])]
-    firsts = as_outputs(gradient(*values))
-    tolerance = point.tolerance_of([*firsts, *point.outputs])
+    first_gradients = as_outputs(gradient(*values))
+    tolerance = point.tolerance_of([*first_gradients, *point.outputs])
     rows = []
     for position, name in enumerate([*map(case.name, case.slots), *_upstream_names(point)]):
         derivatives = Derivatives(lambda *values: as_outputs(gradient(*values)), values, position, tolerance, weights)
-        outcome = compare(derivatives, seconds[position], point.directions(values[position]))
+        outcome = compare(derivatives, second_gradients[position], point.directions(values[position]))
         title = f"the second-order gradient with respect to {name}"
         rows.append(_row(f"second order, {name}", title, "the rules give", outcome, lambda: DETACHED))
     if modes and not any(row.result == FAILED for row in rows):
@@ -192,7 +192,7 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
         for mode, runner in SECOND_ORDER.items():
             row_title = f"second order, {mode}"
             compare_mode = partial(
-                _second_order_in, row_title, runner, point, weights, names, seconds[:count], tolerance
+                _second_order_in, row_title, runner, point, weights, names, second_gradients[:count], tolerance
             )
             rows += attempt(row_title, compare_mode)
     return rows
@@ -219,7 +219,7 @@ def _upstream_names(point: Point) -> list[str]:
 
 
 def _row(check: str, title: str, says: str, outcome: Comparison, hint: Callable[[], str]) -> Row:
-    """Return the row of a gradient that was compared with numbers."""
+    """Return the row of a gradient that was compared with central differences."""
     if outcome.result == SKIPPED:
         return skip(check, outcome.note)
     if outcome.result != FAILED:

@@ -1,7 +1,7 @@
 """Faster forms beside a definition: whether each computes what the definition does, to within a few units.
 
-`FORMS` lists the kinds of form that there are. Each is a function that yields the forms which an operator has for one
-call, as pairs of functions without arguments: the definition, and the form. The comparison knows nothing else of them.
+`FORMS` lists functions, one for each sort of form. Each yields the forms that an operator has for one call, as pairs of
+functions without arguments: the definition, and the form. The comparison needs nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, Draws, as_outputs, failure, skip
+from minpy.checking.case import Arrays, Case, Generators, as_outputs, failure, skip
 from minpy.core.array import Shaped
 from minpy.core.errors import describe, is_quitting
 from minpy.core.reports import OK, Row
@@ -23,26 +23,26 @@ from minpy.core.tape_walk import conform
 
 __all__ = ["FORMS", "Call", "Form", "check_forms", "compare_forms", "ulps_apart"]
 
-# What elementwise forms are tried on: where the branches of functions meet, and where dtypes end.
+# Inputs for elementwise forms: where the branches of functions meet, and where the range of a dtype ends.
 _NUMBERS = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -2.5, 20.0, -20.0, 89.0, -89.0, 711.0, -711.0)
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call on raw arrays: what a form is given."""
+    """One call on raw arrays, with which forms are compared."""
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
-    draws: Draws | None = None  # of a random operator: where every run begins to draw
+    generators: Generators | None = None  # of a random operator: their states before every run
 
-    def answer(self) -> Any:
-        """Return what the definition of the forward function answers, on copies of the inputs."""
+    def run_definition(self) -> Any:
+        """Return the result of the definition of the forward function, on copies of the inputs."""
         definition = getattr(self.operator, "definition", self.operator.forward)
         return definition(*self.copies(), **self.attributes)
 
     def gradient(self, rule: Any, index: int, result: Any, upstream: Any) -> Any:
-        """Return what a gradient rule gives for one input, in the input's shape and dtype."""
+        """Return a gradient rule's gradient of one input, in the input's shape and dtype."""
         several = isinstance(upstream, tuple)
         part = rule(result, *self.copies(), **self.attributes)(
             tuple(g.copy() for g in upstream) if several else upstream.copy()
@@ -58,8 +58,8 @@ class Call:
 
     def copies(self) -> list[Any]:
         """Return the inputs, arrays as copies, before a run."""
-        if self.draws is not None:
-            self.draws.rewind()
+        if self.generators is not None:
+            self.generators.rewind()
         return [value.copy() if isinstance(value, numpy.ndarray) else value for value in self.inputs]
 
 
@@ -67,7 +67,7 @@ class Call:
 class Form:
     """A form of a function, and its definition: both without arguments, and fresh at each call."""
 
-    what: str  # the row of a report: "forward into memory"
+    name: str  # of the row in a report: "forward into memory"
     definition: Callable[[], Any]
     form: Callable[[], Any]
 
@@ -75,7 +75,7 @@ class Form:
 def into_memory(call: Call) -> Iterator[Form]:
     """Yield the forward function's form that computes in given memory: in memory of its own, and in an input's."""
     into = call.operator.into
-    if into is None or not isinstance(like := numpy.asanyarray(call.answer()), numpy.ndarray):
+    if into is None or not isinstance(like := numpy.asanyarray(call.run_definition()), numpy.ndarray):
         return
 
     def run(out: numpy.ndarray, inputs: Sequence[Any]) -> numpy.ndarray:
@@ -89,15 +89,15 @@ def into_memory(call: Call) -> Iterator[Form]:
         inputs = call.copies()
         return run(inputs[index], inputs)
 
-    yield Form("forward into memory", call.answer, lambda: run(_littered(like), call.copies()))
+    yield Form("forward into memory", call.run_definition, lambda: run(_garbage_like(like), call.copies()))
     for index, value in enumerate(call.inputs if call.operator.elementwise else ()):
         if isinstance(value, numpy.ndarray) and (value.shape, value.dtype) == (like.shape, like.dtype):
             form_name = f"forward into {call.operator.argument_name(index)}"
-            yield Form(form_name, call.answer, lambda index=index: in_input(index))  # type: ignore[misc]
+            yield Form(form_name, call.run_definition, lambda index=index: in_input(index))  # type: ignore[misc]
 
 
 def _is_program(form: Any) -> bool:
-    """Tell whether a form is what its definition was compiled to: the mode 'compiled' is about these."""
+    """Tell whether a form was compiled from its definition: the mode 'compiled' checks these."""
     return getattr(form, "is_program", False)
 
 
@@ -105,8 +105,8 @@ def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
     if getattr(operator, "definition", None) not in (None, operator.forward) and not _is_program(operator.forward):
-        call.answer()  # raises, where the definition does not take the dtype
-        yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
+        call.run_definition()  # raises, where the definition does not take the dtype
+        yield Form("forward kernel", call.run_definition, lambda: operator.forward(*call.copies(), **call.attributes))
 
 
 def rule_kernels(call: Call) -> Iterator[Form]:
@@ -114,7 +114,7 @@ def rule_kernels(call: Call) -> Iterator[Form]:
     operator = call.operator
     for index, (rule, raw) in enumerate(zip(operator.rules, operator.raw_rules, strict=True)):
         if raw is not rule and not _is_program(raw) and call.differentiable(index):
-            result, g = _answer_and_gradient(call)
+            result, g = _result_and_gradient(call)
             yield Form(
                 f"gradient kernel of {operator.argument_name(index)}",
                 partial(call.gradient, rule, index, result, g),
@@ -132,7 +132,7 @@ def several_kernels(call: Call) -> Iterator[Form]:
         positions = [index for index in indices or range(len(call.inputs)) if call.differentiable(index)]
 
         def parts(form: Any, indices: Any = indices, positions: Any = positions) -> tuple[Any, ...]:
-            result = call.answer()
+            result = call.run_definition()
             outputs = [numpy.asarray(value) for value in as_outputs(result)]
             upstream = tuple(_some_gradient(value) for value in outputs)
             gradients = form(result, *call.copies(), **call.attributes)(
@@ -153,10 +153,10 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
     operator = call.operator
     for index, into in operator.into_rules.items():
         if call.differentiable(index):
-            result, g = _answer_and_gradient(call)
+            result, g = _result_and_gradient(call)
 
             def form(into: Any = into, value: Any = call.inputs[index], result: Any = result, g: Any = g) -> Any:
-                out = _littered(numpy.empty(value.shape, value.dtype))
+                out = _garbage_like(numpy.empty(value.shape, value.dtype))
                 into(result, *call.copies(), **call.attributes)(g.copy(), out)
                 return out
 
@@ -164,9 +164,9 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
             yield Form(f"gradient of {operator.argument_name(index)} into memory", definition, form)
 
 
-def _answer_and_gradient(call: Call) -> tuple[Any, Any]:
-    """Return the answer and an upstream gradient for it: tuples, if there are several outputs."""
-    result = call.answer()
+def _result_and_gradient(call: Call) -> tuple[Any, Any]:
+    """Return the result and an upstream gradient for it: tuples, if there are several outputs."""
+    result = call.run_definition()
     if isinstance(result, tuple):
         return result, tuple(map(_some_gradient, result))
     result = numpy.asarray(result)
@@ -180,8 +180,8 @@ def _some_gradient(result: numpy.ndarray) -> numpy.ndarray:
 FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, several_kernels, rules_into_memory]
 
 
-def _littered(like: numpy.ndarray) -> numpy.ndarray:
-    """Return memory as forms are given it: of some shape, dtype and layout, with anything inside."""
+def _garbage_like(like: numpy.ndarray) -> numpy.ndarray:
+    """Return a buffer of the shape, dtype and layout of an array, with meaningless numbers in it."""
     return numpy.full_like(like, numpy.nan if like.dtype.kind in "fc" else 77)
 
 
@@ -198,11 +198,11 @@ def check_forms(case: Case, ulps: float) -> list[Row]:
             refused[kind] = type(error).__name__
             continue
         for form in forms:
-            before = rows.get(form.what)
+            before = rows.get(form.name)
             if before is None or before.result == OK:
                 row = compare_forms(form, ulps, f"with {kind} inputs")
                 if before is None or row.result != OK or (row.error or 0) > (before.error or 0):
-                    rows[form.what] = row
+                    rows[form.name] = row
     if not rows and refused:
         return [skip("forms", f"the definition does not run on raw arrays: {', '.join(refused.values())}")]
     return list(rows.values())
@@ -216,15 +216,15 @@ def compare_forms(form: Form, ulps: float, where: str = "") -> Row:
         which = f"output {number}" if len(expected) > 1 else "it"
         if a is None or b is None or (a.shape, a.dtype) != (b.shape, b.dtype):
             text = f"{which} is {describe(a)}; the definition gives {describe(b)}"
-            return failure(form.what, text, f"{form.what}: {where} {text}.")
+            return failure(form.name, text, f"{form.name}: {where} {text}.")
         ulps_between = ulps_apart(a, b)
         if (ulps_between > ulps).any():
             place = tuple(map(int, numpy.unravel_index(numpy.argmax(ulps_between), a.shape)))
             text = f"{which} is {a[place]!s} at {list(place)}, the definition gives {b[place]!s}"
             text += f": {ulps_between[place]:.3g} units in the last place apart, {ulps:.3g} are allowed"
-            return failure(form.what, text, f"{form.what}: {where} {text}.", float(ulps_between[place]))
+            return failure(form.name, text, f"{form.name}: {where} {text}.", float(ulps_between[place]))
         worst = max(worst, float(ulps_between.max(initial=0)))
-    return Row(form.what, OK, worst, "error in units in the last place" if worst else "")
+    return Row(form.name, OK, worst, "error in units in the last place" if worst else "")
 
 
 def ulps_apart(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
@@ -251,7 +251,7 @@ def ulps_apart(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
 
 
 def _calls(case: Case) -> Iterator[tuple[str, Call]]:
-    """Yield (what the inputs are, the call): the case in each dtype, and at the edges of what each dtype holds."""
+    """Yield (description of the inputs, call): the case in each dtype, and at the ends of each dtype's range."""
     for dtype in ("float64", "float32", "float16"):
         cast = case.cast(dtype)
         yield dtype, _call(cast)
@@ -265,7 +265,7 @@ def _call(case: Case) -> Call:
     attributes = dict(case.attributes)
     if case.operator.uses_training and attributes.get("training") is None:
         attributes["training"] = state.training
-    return Call(case.operator, case.inputs, attributes, case.draws)
+    return Call(case.operator, case.inputs, attributes, case.generators)
 
 
 def _extremes(dtype: str, count: int) -> Arrays:

@@ -1,7 +1,7 @@
 """The core: operators, the tape, dispatch, errors and devices. It imports nothing but NumPy.
 
 MinPy's users import `grad`, `grad_and_loss`, `Function` and some more from here: these are
-extensions, found once somebody asks.
+extensions, imported when they are used.
 """
 
 from typing import Any

@@ -1,11 +1,10 @@
-"""Memory of large arrays that begins at a cache line: wide loads and stores then meet one line each, not two.
+"""Large arrays whose memory begins at a cache line: wide loads and stores then touch one line each, not two.
 
-C's allocator gives multiples of 16 bytes. Arrays made here own their memory like any other of NumPy's; only the
-function that it came from is another (NEP 49, "Data allocation strategies"): C's `aligned_alloc`, whose memory the
-function that frees NumPy's memory frees as well.
+C's allocator gives multiples of 16 bytes. Arrays created here own their memory like any other NumPy array; only the
+allocator differs (NEP 49, "Data allocation strategies"): C's `aligned_alloc`, whose memory NumPy frees as its own.
 
-Importing this changes nothing: what it needs of C is looked for, and the C library told that large arrays come and go,
-when the first large array is made here.
+Importing this has no side effect: C functions are looked up, and the C library is made to keep freed memory, when the
+first large array is created here.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ __all__ = ["LARGE", "copied", "empty", "is_large", "prepare", "zeros"]
 _ALIGNMENT = 64
 # In bytes: with smaller arrays less is gained than the calls cost.
 LARGE = 1 << 14
-# In bytes: from this size on NumPy asks for large pages, where the system gives them to who asks.
+# In bytes: from this size on NumPy asks for large pages, where the system gives them on request.
 _HUGE = 1 << 22
 
-# In bytes: of what is larger glibc learns nothing (`DEFAULT_MMAP_THRESHOLD_MAX` of its malloc.c).
-_LARGEST_KEPT = 1 << 25
+# In bytes: the largest threshold that glibc adapts to (`DEFAULT_MMAP_THRESHOLD_MAX` in its malloc.c).
+_MAX_THRESHOLD = 1 << 25
 
-# Of NumPy's table of functions of C ("Array API" of its manual), since version 1.22.
+# Indices into NumPy's table of C functions ("Array API" in its manual), since version 1.22.
 _SET_HANDLER, _GET_HANDLER = 304, 305
-# What the capsules of allocators are called.
-_NAME = b"mem_handler"
+# The name of the capsules of allocators.
+_CAPSULE_NAME = b"mem_handler"
 
 
 class _Allocator(ctypes.Structure):
@@ -43,11 +42,11 @@ class _Allocator(ctypes.Structure):
 
 
 class _Allocation(NamedTuple):
-    """What making an array takes."""
+    """The allocators, and the functions that arrays are created with."""
 
     set_handler: Callable[[Any], Any]  # sets NumPy's allocator, and returns the one before
     aligning: Any  # the capsule of the allocator that aligns
-    usual: Any  # that of NumPy's own
+    default: Any  # the capsule of NumPy's own
     advise: Callable[[int, int], None] | None  # asks for large pages, for an address and a number of bytes
 
 
@@ -63,30 +62,30 @@ def _function(address: int, *types: Any) -> Callable[..., Any]:
 
 
 def _api(capsule_pointer: Callable[..., Any]) -> Any:
-    """Return NumPy's table of functions of C."""
+    """Return NumPy's table of C functions."""
     # NumPy 1.26 has a `numpy._core`, too, once something was unpickled that NumPy 2 had pickled: with little in it.
     core = getattr(numpy, "core" if numpy.__version__.startswith("1.") else "_core")
     table = capsule_pointer(core.multiarray._ARRAY_API, None)
     return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
 
 
-def _let_memory_stay() -> None:
+def _keep_freed_memory() -> None:
     """Have the C library keep the memory of large arrays that are freed, for the next ones.
 
-    glibc takes what is larger than anything that was freed before from the system, page by page as it is written to,
-    and gives it back at once; larger ones than 32 MiB always, others until it has learned that such come and go. A
-    step of training would pay for each of its arrays, several times what it computes with it. It learns by one that
-    is freed, and keeps up to twice its size.
+    glibc maps a block that is larger than any that was freed before from the system, page by page as it is written to,
+    and unmaps it at once when it is freed; blocks over 32 MiB always. A training step would pay for that with each of
+    its arrays, several times the cost of computing with it. Freeing one block raises the threshold to its size, and
+    glibc then keeps up to twice as much.
     """
     library = ctypes.CDLL(None)
     allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("malloc", library))
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", library))
-    free(allocate(_LARGEST_KEPT - (1 << 16)))
+    free(allocate(_MAX_THRESHOLD - (1 << 16)))
 
 
 def _adviser() -> Callable[[int, int], None] | None:
-    """Return what asks for large pages: a function of an address, and of a number of bytes."""
-    import mmap  # for its numbers
+    """Return the function of an address and a number of bytes that asks for large pages."""
+    import mmap  # for its constants
 
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if advice is None:
@@ -97,7 +96,7 @@ def _adviser() -> Callable[[int, int], None] | None:
 
     def ask(address: int, nbytes: int) -> None:
         start = -(-address // page) * page
-        # What it answers does not matter: without large pages there are small ones.
+        # Its result does not matter: without large pages there are small ones.
         advise(start, address + nbytes - start, advice)
 
     return ask
@@ -105,7 +104,7 @@ def _adviser() -> Callable[[int, int], None] | None:
 
 @cache
 def _allocation() -> _Allocation | None:
-    """Return how arrays are made whose memory is aligned; None where that cannot be had."""
+    """Return what aligned arrays are created with; None where memory cannot be aligned."""
     if sys.platform != "linux" or sys.implementation.name != "cpython":
         return None
     object_ = ctypes.py_object
@@ -117,32 +116,32 @@ def _allocation() -> _Allocation | None:
     )
     api = _api(pointer_of)
     set_handler = _function(api[_SET_HANDLER], object_, object_)
-    own = _function(api[_GET_HANDLER], object_)()
-    usual = _Handler.from_address(pointer_of(own, _NAME))
-    if usual.name != b"default_allocator" or usual.version != 1:
-        return None  # somebody else's, who wants to see what is allocated
+    default = _function(api[_GET_HANDLER], object_)()
+    default_handler = _Handler.from_address(pointer_of(default, _CAPSULE_NAME))
+    if default_handler.name != b"default_allocator" or default_handler.version != 1:
+        return None  # a foreign one, as of a memory profiler
     allocate = ctypes.cast(ctypes.CDLL(None).aligned_alloc, ctypes.c_void_p).value
-    allocator = usual.allocator
+    allocator = default_handler.allocator
     # `malloc(ctx, size)` is `aligned_alloc(alignment, size)`.
-    ours = _Handler(
+    handler = _Handler(
         b"minpy_aligned", 1, _Allocator(_ALIGNMENT, allocate, allocator.calloc, allocator.realloc, allocator.free)
     )
-    for kept_alive in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
+    for kept_alive in (handler, _CAPSULE_NAME):  # arrays may be freed after this module is gone
         ctypes.pythonapi.Py_IncRef(object_(kept_alive))
-    _let_memory_stay()
-    return _Allocation(set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own, _adviser())
+    _keep_freed_memory()
+    return _Allocation(set_handler, capsule_of(ctypes.addressof(handler), _CAPSULE_NAME, None), default, _adviser())
 
 
 def prepare() -> None:
-    """Have the C library keep the memory of large arrays: for who makes such an array otherwise than here."""
+    """Have the C library keep the memory of large arrays, for callers who create them elsewhere."""
     _allocation()
 
 
 def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     """Return a new array whose elements are not set, and which begins at a multiple of 64 bytes if it is large.
 
-    It is C-contiguous, and owns its memory. Where the C library or NumPy is of a kind that this cannot be had of, it
-    begins where NumPy's arrays do.
+    It is C-contiguous, and owns its memory. Where the C library or NumPy does not support this, it begins where
+    NumPy's arrays do.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     allocation = _allocation() if nbytes >= LARGE else None
     if allocation is None:
         return numpy.empty(shape, dtype)
-    before = allocation.usual
+    before = allocation.default
     try:
         before = allocation.set_handler(allocation.aligning)  # Ctrl-C may come before anything has been assigned
         array = numpy.empty(shape, dtype)
@@ -170,7 +169,7 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
 
 
 def is_large(array: numpy.ndarray) -> bool:
-    """Tell whether an array is large, and begins at a multiple of 64 bytes if arrays made here do.
+    """Tell whether an array is large, and begins at a multiple of 64 bytes if arrays created here do.
 
     Examples
     --------
@@ -179,8 +178,8 @@ def is_large(array: numpy.ndarray) -> bool:
     """
     if array.nbytes < LARGE:
         return False
-    begin: int = array.__array_interface__["data"][0]
-    return begin % _ALIGNMENT == 0 or _allocation() is None
+    address: int = array.__array_interface__["data"][0]
+    return address % _ALIGNMENT == 0 or _allocation() is None
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:

@@ -46,7 +46,7 @@ class Array:
 
     # Where classes meet in one call, the result is of the class with the highest precedence.
     _precedence: ClassVar[int] = 0
-    # Pandas' tables and columns, whose own is up to 4000, leave arithmetic with arrays to these.
+    # Pandas' frames and series, with priorities of up to 4000, leave arithmetic with arrays to these.
     __pandas_priority__: ClassVar[int] = 5000
     # Whether elementwise operators on integers give integers (MXNet's semantics) or may give floats (NumPy's).
     _keeps_dtype: ClassVar[bool] = False
@@ -108,7 +108,7 @@ def as_raw(value: Any) -> numpy.ndarray:
     return value._data if isinstance(value, Array) else numpy.asarray(value)
 
 
-# Classes whose arrays are nothing but a buffer and a node (no context to carry), so that hot paths may make them.
+# Classes whose arrays are nothing but a buffer and a node (no context to carry), so that hot paths may create them.
 PLAIN_CLASSES: set[type] = set()
 
 # 'numpy' and 'mxnet': the class that a function of that kind is given when its inputs are recorded.

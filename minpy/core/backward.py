@@ -20,7 +20,7 @@ __all__ = ["backward", "head_gradient", "require_recorded"]
 
 
 @lru_cache(None)
-def _one(dtype: numpy.dtype) -> numpy.ndarray:
+def _read_only_one(dtype: numpy.dtype) -> numpy.ndarray:
     ones = numpy.ones(1, dtype)
     ones.setflags(write=False)
     return ones
@@ -31,7 +31,7 @@ def head_gradient(head: Array, gradient: Any) -> numpy.ndarray:
     data = head._data
     if gradient is None:
         if data.size > 4096:  # no pass over memory for ones: every element is the same one
-            return numpy.ndarray(data.shape, data.dtype, _one(data.dtype), strides=(0,) * data.ndim)
+            return numpy.ndarray(data.shape, data.dtype, _read_only_one(data.dtype), strides=(0,) * data.ndim)
         ones = numpy.empty(data.shape, data.dtype)
         ones.fill(1)
         return ones
@@ -84,9 +84,9 @@ def backward(
 
 
 def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | None) -> bool:
-    """Let the operator of a node that stands on leaves alone write their gradients itself, if it can.
+    """Let the operator of a node whose inputs are all leaves write their gradients itself, if it can.
 
-    That is a compiled graph, and most of what backward of a small one would cost is the walk.
+    Such an operator is a compiled graph; for a small one, most of the cost of backward would be the walk.
     """
     if node.parents is None or type(node.dtype) is tuple:
         return False
@@ -104,7 +104,7 @@ def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | 
 
 
 def _store(leaf: Leaf, leaf_gradients: dict[Any, Any], key: Any) -> None:
-    """Write `found[key]` into the gradient of `leaf`, by handing the buffer over where nobody can tell.
+    """Write `leaf_gradients[key]` into the gradient of `leaf`, by handing the buffer over where it is not shared.
 
     Copying a large gradient costs a pass over memory. It is avoided when the tape holds the only reference to the
     new buffer and the gradient array the only one to the old.
@@ -117,7 +117,7 @@ def _store(leaf: Leaf, leaf_gradients: dict[Any, Any], key: Any) -> None:
     if leaf.request == "add":
         target._data += gradient
         note_write(target._data)
-    elif gradient is target._data:  # computed there, as nobody else knows it
+    elif gradient is target._data:  # computed in place already
         return
     elif (
         sys.getrefcount(gradient) == SOLE_LOCAL

@@ -1,8 +1,8 @@
-"""`BaseOperator`: what everything that stands on a node answers, on the tape, in graphs, and under HIPS autograd.
+"""`BaseOperator`: the interface of whatever a node calls, on the tape, in graphs, and under HIPS autograd.
 
-A kind of operator derives from it and overrides the few answers that differ: an `Operator` has a function and its
-rules, others have the methods of a user's class, a graph, a rule of another operator. What is said here is a
-class-level default, so that no kind restates a field.
+Each class of operators derives from it and overrides the few fields that differ: an `Operator` has a function and its
+rules, others have the methods of a user's class, a graph, or a rule of another operator. The fields here are defaults,
+so that no subclass restates them.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from minpy.core.signatures import ShownSignature, Signature
 
 __all__ = ["BaseOperator", "DTypes", "PartialShape", "Shapes"]
 
-# Lengths, -1 for one that is not known; None if not even the number of axes is.
+# The lengths of the axes, -1 where unknown; None if their number is unknown, too.
 PartialShape = tuple[int, ...] | None
 Shapes = Sequence[PartialShape]
 DTypes = Sequence["numpy.dtype | None"]
-# `rule(inputs, outputs, **attributes)`: what is known, to what is known then.
+# `rule(inputs, outputs, **attributes)` returns both, with what follows filled in.
 ShapeInference = Callable[..., tuple[Shapes, Shapes]]
 TypeInference = Callable[..., tuple[DTypes, DTypes]]
 
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class BaseOperator:
-    """The base of all kinds of operators.
+    """The base class of all operators.
 
-    A kind that can be called has a `signature`, a method `forward(*raws, **attributes)`, which takes and returns raw
-    arrays, and a method `vjp`. Kinds that only stand on the tape need `vjp` alone.
+    An operator that can be called has a `signature`, a method `forward(*raws, **attributes)`, which takes and returns
+    raw arrays, and a method `vjp`. One that is only recorded on the tape needs `vjp` alone.
 
     Examples
     --------
@@ -61,32 +61,32 @@ class BaseOperator:
     # -- calling -------------------------------------------------------------------------------------------------------
 
     signature: Signature = Signature((), {}, {}, variadic="inputs")
-    # How many inputs a call has whose arguments need no binding; -1: bind every call.
+    # The number of inputs of calls whose arguments need no binding; -1: every call is bound.
     arity: int = -1
-    # The ways of writing a call that need no binding: see `dispatch.needs_no_binding`.
-    keywords_bound: Any = frozenset()
+    # The forms of calls with keywords that need no binding: see `dispatch.needs_no_binding`.
+    bound_forms: Any = frozenset()
     # Whether `forward` and rules are given `numpy.ndarray`s or `NDArray`s.
     kind: str = "numpy"
-    # One of ours: trusted, and not write-protected.
+    # Whether it is part of minpy: trusted, its inputs not write-protected.
     builtin: bool = False
-    # Whether values handed to the rules must not be writable, as a user wrote them.
+    # Whether values are passed to the rules read-only, because a user wrote the rules.
     guarded: bool = False
-    # Whether calls that return an array alone are noted, too: a user's function may return several.
+    # Whether calls that return a single array are noted, too: a user's function may return several.
     notes_arrays: bool = False
-    # A number of arrays in a tuple that need not be noted, as it is known; 0: there is none.
+    # The number of outputs in a tuple that is known already, and need not be noted; 0: none.
     usual_outputs: int = 0
     is_method: bool = False
-    # Whether `name=` in a call is no argument, but names the call in a graph.
+    # Whether `name=` in a call is not an argument, but names its node in a graph.
     takes_name: bool = True
-    # Whether it behaves differently in training, which its attribute `training` says.
+    # Whether it behaves differently in training: it has an attribute `training`.
     uses_training: bool = False
-    # Whether its answer may share memory with its inputs, so that dispatch has to look.
+    # Whether its result may share memory with its inputs, so that dispatch has to check.
     may_alias: bool = True
-    # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
+    # Whether the result for NDArrays of integers is truncated to their dtype, as by MXNet's operators.
     keeps_dtype: bool = False
-    # The operators of an array and a number that answer for arrays of integers and booleans: x @ 2 and 2 @ x.
+    # The operators of an array and a number that replace it for integers and booleans: x @ 2 and 2 @ x.
     with_number: tuple[Any, Any] | None = None
-    # How many of the outputs callers see, or a function of the attributes (a dict) that says so.
+    # The number of outputs that callers see, or a function of the attributes (a dict) that returns it.
     visible_outputs: int | Callable[[dict[str, Any]], int] | None = None
 
     # -- gradients -----------------------------------------------------------------------------------------------------
@@ -96,57 +96,57 @@ class BaseOperator:
     raw_rules: Any = ()
     rules: Any = ()
     multiple_rules: Any = ()
-    keyword_rules: Any = _NOTHING
-    into_rules: Any = _NOTHING
-    jvp_rules: Any = _NOTHING
+    keyword_rules: Any = _EMPTY
+    into_rules: Any = _EMPTY
+    jvp_rules: Any = _EMPTY
     all_zero: Any = False
-    # The keyword arguments that may be arrays which need a gradient.
+    # The keyword arguments that may be arrays that need a gradient.
     keyword_inputs: Any = ()
     # Which of several outputs the gradient rules read, if not all: what a graph has to keep.
     outputs_read: Sequence[int] | None = None
-    # Whether there may be a gradient where none comes from above: layers that carry a loss do not look at it. They are
-    # then given zeros, also below an operator whose gradient is zero.
+    # Whether it has gradients without an upstream gradient, which layers with a loss ignore: they are then given zeros,
+    # also below an operator whose gradient is zero.
     starts_gradients: bool = False
     # Whether `vjp` takes buffers as its last argument, in which gradients may be computed: see `Operator`.
     takes_buffers: bool = False
-    # Whether programs have taken the places of its kernels, where they are faster.
+    # Whether compiled programs replace its kernels where they are faster.
     is_compiled: bool = False
-    # Where its gradient comes from, in the error for those who want to define another.
+    # Where its gradient comes from, for the error of `def_grad`.
     gradient_source: str = "its own vjp"
 
     def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
-        """Take a cotangent (None: ones) back through a node of one output into the gradients of leaves.
+        """Propagate a cotangent (None: ones) through a node of one output into the gradients of leaves, where safe.
 
-        Asked of operators that take buffers, which do so if nothing can fail and nobody can tell. They return False if
-        the tape has to walk: also where an array has been changed in place since the call.
+        Called on operators that take buffers. Returns False if the tape has to be walked, as where an array has been
+        changed in place since the call.
         """
         return False
 
     # -- graphs --------------------------------------------------------------------------------------------------------
 
-    # A ufunc, or `into(out, *inputs, **attributes)`: computes the answer in given memory.
+    # A ufunc, or `into(out, *inputs, **attributes)`: computes the result in given memory.
     into: Any = None
-    # Whether each element of the answer depends on the same element of the inputs only.
+    # Whether each element of the result depends on the same element of the inputs only.
     elementwise: bool = False
     # The inputs that are states, which `forward` may change in place.
     auxiliary: tuple[str, ...] = ()
-    # Tells for an input with the default None whether a call with given attributes has it (`bias` unless `no_bias`).
-    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] = _NOTHING
+    # For inputs with the default None: whether a call with these attributes has them (`bias` unless `no_bias`).
+    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] = _EMPTY
     # The names of the outputs that callers see, or a function of the attributes that returns them.
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] = ("output",)
-    # What the variables that symbols make for inputs are initialized with, where it is not for users to choose.
-    initializers: Mapping[str, str] = _NOTHING
-    # From the attributes of a call in a graph, and the inferred shape of its output, to those to compute with.
+    # The initializers of variables that symbols create for inputs, where users have no choice.
+    initializers: Mapping[str, str] = _EMPTY
+    # `completed(attributes, output_shape)`: the attributes of a call in a graph, with the inferred shape filled in.
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
-    # Whether it is a composition of others, which graphs put in its place.
+    # Whether graphs replace it by the operators that it is composed of.
     expands: bool = False
-    # A graph that computes the same, which graphs put in its place: see `minpy.graph.subgraph_inlining`.
+    # The graph that replaces it where graphs are inlined: see `minpy.graph.subgraph_inlining`.
     inside: Any = None
     # Whether two calls with the same inputs may differ.
     random: bool = False
-    # Of random ones: which calls draw, by their attributes; None: all.
+    # For random operators: whether a call with these attributes draws; None: every call does.
     draws: Callable[[dict[str, Any]], bool] | None = None
-    # Whether two calls with the same inputs may be made one in a graph, as far as they do not differ.
+    # Whether a graph may merge two equal calls with the same inputs.
     mergeable: bool = True
     # `rule(*input_shapes, **attributes)`: the output's shape, where all input shapes are known.
     shape_rule: Callable[..., Any] | None = None
@@ -156,18 +156,18 @@ class BaseOperator:
 
     # -- files and pictures --------------------------------------------------------------------------------------------
 
-    # What MXNet's files call it, if not as it is called here; and the aliases that are operators of their own there.
+    # Its name in MXNet's files, where it differs; and the aliases that are operators of their own there.
     saved_name: str | None = None
     saved_aliases: frozenset[str] = frozenset()
-    # How many outputs it has in MXNet's files, those that callers do not see included; a function of the attributes.
+    # From the attributes to the number of outputs in MXNet's files, which counts those that callers do not see.
     saved_outputs: Callable[[dict[str, Any]], int] | None = None
-    # From the attributes of a call to those that MXNet's files hold.
+    # From the attributes of a call to those in MXNet's files.
     saved_attributes: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    # Whether MXNet's files leave it out, and hold its first input in its place.
+    # Whether MXNet's files omit it, and have its first input in its place.
     is_left_out = False
-    # What pictures of networks show it as: 'product', 'normalization', 'activation', 'pooling', 'shape', 'loss'.
+    # Its category in pictures of networks: 'product', 'normalization', 'activation', 'pooling', 'shape', 'loss'.
     category: str = ""
-    # What pictures say of a call, from its attributes; None: its name.
+    # From the attributes of a call to its caption in pictures; None: its name.
     caption: Callable[[dict[str, Any]], str] | None = None
 
     __name__: Any
@@ -175,7 +175,7 @@ class BaseOperator:
     __signature__ = ShownSignature()
 
     def forward(self, *raws: Any, **attributes: Any) -> Any:
-        """Return the raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
+        """Return the raw result for raw inputs: an array or scalar, or a tuple of arrays."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward(self, *raws, **attributes).")
 
     def vjp(
@@ -191,12 +191,12 @@ class BaseOperator:
         Parameters
         ----------
         result, arguments
-            What `forward` returned and was given; None where `values_read` says that nobody looks.
+            The result and the arguments of `forward`; None where `values_read` says that no rule reads them.
         attributes : dict
-            Of the call, as they were given.
+            The attributes of the call.
         gradient
-            Of the result, and of its shape and dtype; a tuple if that is one. An `Array` where the rules themselves are
-            recorded.
+            The upstream gradient, of the result's shape and dtype; a tuple if the result is one. An `Array` where the
+            rules themselves are recorded.
         requires_grad : sequence of int
         """
         raise NotImplementedError(f"{type(self).__name__} defines no vjp.")
@@ -210,7 +210,7 @@ class BaseOperator:
             return new_array(cls, value._data, value._node)
         return value
 
-    # -- what the tape asks --------------------------------------------------------------------------------------------
+    # -- for the tape --------------------------------------------------------------------------------------------------
 
     def has_rule(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is known, as a rule or as zero."""
@@ -221,11 +221,11 @@ class BaseOperator:
         return self.all_zero
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return (arguments that the rules at `indices` read, None for all; whether they read the answer)."""
+        """Return (arguments that the rules at `indices` read, None for all; whether they read the result)."""
         return None, True
 
     def plan(self) -> Plan:
-        """Return what recording a call has to keep."""
+        """Return which values a recorded call has to save."""
         return Plan(None, True)
 
     def require_rules(self, node: Any) -> None:
@@ -238,7 +238,7 @@ class BaseOperator:
         """Return the error for a gradient that is not defined."""
         return NoGradientError(f"{self.__name__} has no gradient for argument {index} ({self.argument_name(index)}).")
 
-    # -- what graphs ask -----------------------------------------------------------------------------------------------
+    # -- for graphs ----------------------------------------------------------------------------------------------------
 
     def input_names(self, attributes: dict[str, Any], count: int | None = None) -> list[str]:
         """Return the names of the inputs of a call with these attributes; `count` of them if they are variadic."""
@@ -268,16 +268,16 @@ class BaseOperator:
         return names + [f"{name}=" for name in signature.attributes]
 
     def argument_names(self, count: int) -> list[str]:
-        """Return what messages call the first `count` inputs of a call."""
+        """Return the names of the first `count` inputs of a call, for messages."""
         names = list(self.signature.inputs[:count])
         return names + [f"{self.signature.variadic}[{index}]" for index in range(count - len(names))]
 
     def argument_name(self, index: int) -> str:
-        """Return what messages call the input at a position."""
+        """Return the name of the input at a position, for messages."""
         return self.argument_names(index + 1)[-1]
 
     def describe_rule(self, index: int) -> str:
-        """Return how messages call the gradient rule of the input at a position."""
+        """Return a name of the gradient rule of the input at a position, for messages."""
         return f"{self.__name__}: the gradient rule of argument {index - self.is_method} ({self.argument_name(index)})"
 
     def check(self, *arguments: Any, **attributes: Any) -> Report:
@@ -296,11 +296,11 @@ class BaseOperator:
         return report
 
     def being_checked(self) -> AbstractContextManager[None]:
-        """Return what surrounds the calls that `check` makes."""
+        """Return the context in which `check` calls the operator."""
         return nullcontext()
 
     def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
-        """Tell what graphs make of the operator: the steps of its forward function and of its rules.
+        """Report how graphs trace the operator: the steps of its forward function and of its rules.
 
         A program runs these steps in place of the function, merged with what surrounds them. A function that cannot be
         traced is called as it is; the report says which of its lines is in the way, and why.

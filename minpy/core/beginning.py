@@ -1,4 +1,4 @@
-"""When minpy was imported: what is changed in its files later is not what this process runs."""
+"""When minpy was imported: later changes of its files are not in this process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Who may write to a buffer, who keeps it, and when it is copied: what is known of the memory behind arrays.
+"""The memory behind arrays: who may write to a buffer, who refers to it, and when it is copied.
 
 The log of writes says when memory was changed in place, by which `backward` notices that a value it saved has been
 overwritten, and which arrays share it, so that a recorded write through one is seen by all. Reference counts say
-whether somebody else has a buffer: where nobody has, it is handed over instead of copied. Loans say in which call
+whether a buffer is shared: where it is not, it is handed over instead of copied. Loans say in which call
 `asnumpy` and `nd.array` share memory. `docs/architecture.md` has the states of a buffer.
 """
 
@@ -53,12 +53,12 @@ reference = weakref.ref
 
 
 class Memory:
-    """What is known of the memory of one buffer: kept from the first write to it, or the first array that shares it.
+    """The record of one buffer's memory, which begins with the first write to it, or the first array that shares it.
 
     `written` is the time of the latest in-place change of unknown extent; `parts` has later ones of known extent, as
     (time, where). `filled`: recorded values have been written into it, and further ones may be. `taped`: an array that
-    shares it may stand on the tape, and be no variable. `external`: others than arrays of ours may look at it, so that
-    a write has to reach this very memory.
+    shares it may be recorded, and not a variable. `external`: others than minpy's arrays may read it, so that a write
+    has to reach this very memory.
     """
 
     __slots__ = ("_arrays", "_limit", "external", "filled", "owner", "parts", "taped", "written")
@@ -99,7 +99,7 @@ class Memory:
 
 
 class _Extent:
-    """Where the elements of an array lie; it does not keep their memory alive, and is looked at only while that is."""
+    """Where the elements of an array lie; it does not keep their memory alive, and is used only while that is alive."""
 
     __slots__ = ("__array_interface__",)
 
@@ -108,8 +108,8 @@ class _Extent:
 
 
 _memories: dict[int, Memory] = {}
-_PARTS = 64  # how many parts are told apart
-_WORK = 1000  # what NumPy may spend on finding out whether two strided arrays have an element in common
+_MAX_PARTS = 64  # how many parts are recorded separately
+_MAX_WORK = 1000  # what NumPy may spend on finding out whether two strided arrays have an element in common
 _last_write = 0
 
 
@@ -120,13 +120,13 @@ def _owner(data: numpy.ndarray) -> numpy.ndarray:
 
 
 def memory_of(data: numpy.ndarray) -> Memory:
-    """Return what is known of the memory behind `data`."""
+    """Return the record of the memory behind `data`."""
     owner = data if data.base is None else _owner(data)
     key = id(owner)
     memory = _memories.get(key)
     if memory is None:
         # The callback is C, where no interrupt can be raised: Python would swallow it.
-        # One for all threads that come at once.
+        # `setdefault`: threads that come at once get the same.
         memory = _memories.setdefault(key, Memory(weakref.ref(owner, partial(_memories.pop, key))))
     return memory
 
@@ -159,13 +159,13 @@ def share_with(array: Array, values: Iterable[Any]) -> None:
 
 
 def is_alone(array: Array) -> bool:
-    """Tell whether nobody else is known to look at the memory of an array."""
+    """Tell whether the memory of an array is not known to be shared."""
     memory = _memories.get(id(_owner(array._data)))
     return memory is None or not (memory.external or memory.others(array))
 
 
 def note_write(data: numpy.ndarray) -> Memory:
-    """Log that the memory behind `data` has been changed in place, and return what is known of it."""
+    """Log that the memory behind `data` has been changed in place, and return its record."""
     global _last_write
     memory = _memories.get(id(data if data.base is None else _owner(data)))
     if memory is None:
@@ -187,7 +187,7 @@ def note_writes(arrays: Sequence[numpy.ndarray], places: Sequence[int]) -> None:
 
 
 def note_written(memories: Iterable[Memory]) -> None:
-    """Log that some memories, which somebody keeps alive, have been changed in place: `note_write`, without looking."""
+    """Log that some memories, which the caller keeps alive, have been changed in place: several `note_write` in one."""
     global _last_write
     _last_write = time = now()
     for memory in memories:
@@ -201,17 +201,17 @@ def note_part(data: numpy.ndarray) -> None:
     _last_write = now()
     parts = memory.parts
     parts.append((_last_write, _Extent(data)))
-    if len(parts) > _PARTS:
-        memory.written = max(memory.written, parts[_PARTS // 2][0])
-        del parts[: _PARTS // 2 + 1]
+    if len(parts) > _MAX_PARTS:
+        memory.written = max(memory.written, parts[_MAX_PARTS // 2][0])
+        del parts[: _MAX_PARTS // 2 + 1]
 
 
 def note_external(data: numpy.ndarray) -> Memory:
-    """Log that others than arrays of ours can look at the memory behind `data` from now on, and may write there."""
+    """Log that others than minpy's arrays may from now on read and write the memory behind `data`."""
     global _last_write
     memory = memory_of(data)
     memory.external = True
-    _last_write = now()  # so that nobody thinks that nothing has happened
+    _last_write = now()  # so that it does not look unchanged
     return memory
 
 
@@ -232,7 +232,7 @@ def written_since(data: Any, time: int) -> bool:
     for written, extent in reversed(memory.parts):
         if written <= time:
             break
-        if numpy.may_share_memory(numpy.asarray(extent), data, max_work=_WORK):  # type: ignore[arg-type]
+        if numpy.may_share_memory(numpy.asarray(extent), data, max_work=_MAX_WORK):  # type: ignore[arg-type]
             return True
     return False
 
@@ -247,16 +247,16 @@ def may_have_changed(data: Any, time: int) -> bool:
 
 
 def is_unseen(array: Array) -> bool:
-    """Tell whether nobody refers to the buffer of `array`, nor to its memory, but the array itself."""
+    """Tell whether only the array itself refers to its buffer and its memory."""
     return sys.getrefcount(array._data) == SOLE_SLOT and array._data.base is None
 
 
 def unseen_gradients(leaves: Sequence[Any], places: Iterable[int]) -> list[numpy.ndarray] | None:
     """Return the buffers of the gradients that a walk writes for leaves, if it may compute in all of them; else None.
 
-    Nobody else may know a buffer, so that two leaves, or one that is there twice, do not have the same. It is of its
-    leaf's shape and dtype, in C's order. There are none for other nodes among `leaves`, nor for leaves whose gradients
-    are added or not asked for. `places`: which of them are meant.
+    No buffer may be shared, so that two leaves, or one that is there twice, do not have the same. It is of its leaf's
+    shape and dtype, in C's order. There are none for other nodes among `leaves`, nor for leaves whose gradients are
+    added or not required. `places` are the positions among `leaves`.
     """
     buffers: list[numpy.ndarray] = []
     for place in places:
@@ -284,11 +284,11 @@ def owned(holder: Any, key: Any) -> numpy.ndarray:
 
 
 def _sole_references() -> tuple[int, int, int, int, int]:
-    """Measure what `sys.getrefcount` says of an object that only we refer to.
+    """Measure what `sys.getrefcount` returns for an object that only we refer to.
 
-    It is in a local; in the slot of an array; in a list and a local; in a list that is gone through; or in a tuple of
-    outputs whose items are arguments of a function. Where an interpreter counts otherwise, values are copied, and
-    nobody can tell the difference.
+    It is in a local; in the slot of an array; in a list and a local; in a list that is iterated over; or in a tuple of
+    outputs whose items are arguments of a function. Where an interpreter counts otherwise, values are copied, with
+    the same results.
     """
 
     def count(item: Any, index: int) -> int:
@@ -314,7 +314,7 @@ SOLE_LOCAL, SOLE_SLOT, SOLE_HELD, SOLE_ITEM, SOLE_OUTPUT = _sole_references()
 
 
 class _Loans(threading.local):
-    # Buffers are lent to this code, where this frame calls it, and when it asks itself: what it calls is lent nothing.
+    # Buffers are lent to this code, called from this frame, and only where it asks itself, not to functions it calls.
     # The third says whether arrays may lie in memory in any order: sums of others than a copy's have other last bits.
     current: tuple[CodeType, FrameType, bool] | None = None
 

@@ -1,9 +1,8 @@
 """`ConfiguredOperator`: an operator made for one set of attributes, and `OperatorFamily`, which makes it.
 
-The operators of native libraries, and those that stand for a part of a graph, learn from their attributes how many
-inputs and outputs they have and which of the inputs are states. So each set of attributes is an operator of its own,
-which knows; what has the name that users call is the family of these operators. Attributes are strings, as libraries
-are given them and as files hold them.
+The operators of native libraries, and those that replace a part of a graph, determine from their attributes how many
+inputs and outputs they have and which of the inputs are states. So each set of attributes has an operator of its own;
+the name that users call is that of the family of these operators. Attributes are strings, as in libraries and files.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from minpy.core.signatures import Signature
 
 __all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured", "text_of"]
 
-# By the name that nodes and files hold.
+# By their names in nodes and files.
 FAMILIES: dict[str, OperatorFamily] = {}
 
-_MOST_CONFIGURED = 256
+_MAX_CONFIGURED = 256
 _PLAIN = {str, int, float, bool, tuple}
 
 
 class ConfiguredOperator(BaseOperator):
     """An operator with its attributes.
 
-    `parameters`: the attributes of the call. `noted`: what is noted at the node besides, `__in_underscores__`.
+    `parameters`: the attributes of the call. `noted`: other attributes of the node, `__in_underscores__`.
     `graphs`: the symbols inside of it. `names`, `outputs`: of its inputs and outputs. `auxiliary`: the inputs that are
     states.
     """
@@ -126,7 +125,7 @@ class OperatorFamily:
             operator = self.configure(parameters, noted or {}, ())
             with self._lock:
                 self._configured[key] = operator
-                while len(self._configured) > _MOST_CONFIGURED:
+                while len(self._configured) > _MAX_CONFIGURED:
                     self._configured.popitem(last=False)
         return operator
 

@@ -12,7 +12,7 @@ from minpy.core.output_counts import declared_outputs
 
 __all__ = ["USER_OPERATORS", "customop", "user_name"]
 
-# By `module:qualname`, the latest of each name: what files of symbols may name.
+# By `module:qualname`, the latest of each name: operators that files of symbols may name.
 USER_OPERATORS: WeakValueDictionary[str, Operator] = WeakValueDictionary()
 
 
@@ -29,8 +29,8 @@ def customop(
     Parameters
     ----------
     kind : {'numpy', 'mxnet'}
-        What the function and its gradient rules are given: `numpy.ndarray`s, or `NDArray`s. The body is not recorded
-        operation by operation: the registered rule is its gradient.
+        The arrays that the function and its gradient rules get: `numpy.ndarray`s, or `NDArray`s. The body is not
+        recorded operation by operation: the registered rule is its gradient.
     compile : bool
         Whether the function and its rules run as native code where that is faster: see `Operator.compile`.
     outputs : int or sequence of str, optional

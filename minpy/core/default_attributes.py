@@ -1,7 +1,7 @@
 """Attributes filled in once: rules, kernels and inference rules get the attributes that they name, with their defaults.
 
-A default stands in one place, the signature of the operator's forward function. What belongs to the operator names the
-attributes that it reads, without restating them; one that drifted would be a silently wrong gradient.
+A default is in one place, the signature of the operator's forward function. Rules and kernels name the attributes that
+they read, without restating defaults: one that drifted would be a silently wrong gradient.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["adapted", "default_attributes", "require_parameters", "with_attribut
 def adapted(function: Callable[..., Any], signature: Signature, role: str, leading: int) -> Any:
     """Return a function that may be called with the attributes given in a call of the operator, whichever these are.
 
-    It is the function itself where it can be, else one that fills in what it names and was not given, and leaves out
-    what it does not name; its attribute `adapted_from` is the function. Raises an ArgumentError if it names an
-    attribute that the operator does not have.
+    It is the function itself where possible, else one that fills in the attributes that it names and the call lacks,
+    and drops those that it does not name; its attribute `adapted_from` is the function. Raises an ArgumentError
+    if it names an attribute that the operator does not have.
 
     `function`: a rule, a kernel or an inference rule of the operator, which messages call `role`. `leading`: how many
-    of its parameters are no attributes: the answer and the inputs, say.
+    of its parameters are not attributes: usually the result and the inputs.
 
     Examples
     --------
@@ -40,14 +40,14 @@ def adapted(function: Callable[..., Any], signature: Signature, role: str, leadi
     attributes = signature.attributes
     if not attributes and not signature.defaults:
         return function
-    form = _form(function)
-    if form is None:  # a built-in function: it is called with what is given
+    spec = _parameters_of(function)
+    if spec is None:  # a built-in function: it is called with all arguments
         return function
-    if form.open_ended:
-        call = _filled(_with_inputs(function, signature) if form.is_plain else function, default_attributes(signature))
+    if spec.open_ended:
+        call = _filled(_with_inputs(function, signature) if spec.is_plain else function, default_attributes(signature))
         call.adapted_from = function
         return call
-    missing = [name for name in form.required if name not in attributes]
+    missing = [name for name in spec.required if name not in attributes]
     if missing and not signature.open_ended:
         raise ArgumentError(
             f"{role} names {', '.join(map(repr, missing))}, which is no attribute of the operator; its attributes are "
@@ -56,28 +56,28 @@ def adapted(function: Callable[..., Any], signature: Signature, role: str, leadi
         )
     defaults = {
         name: attributes[name].default
-        for name in form.named
+        for name in spec.named
         if name in attributes and attributes[name].default is not REQUIRED
     }
-    by_position = [name for name in form.positions[leading:] if name in attributes]
-    names = frozenset((*form.named, *by_position))
-    if by_position or not form.is_plain:
+    by_position = [name for name in spec.positions[leading:] if name in attributes]
+    names = frozenset((*spec.named, *by_position))
+    if by_position or not spec.is_plain:
         defaults.update((name, value) for name, value in default_attributes(signature).items() if name in by_position)
         return _narrowed(_filled(function, defaults) if defaults else function, names, function)
-    whole: Any = function
-    own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
-    if {**own, **defaults} != own or inputs != (function.__defaults__ or ()):
-        whole = _copied(function, inputs, {**own, **defaults})
-        whole.adapted_from = function
+    target: Any = function
+    own_defaults, inputs = target.__kwdefaults__ or {}, _input_defaults(target, signature)
+    if {**own_defaults, **defaults} != own_defaults or inputs != (function.__defaults__ or ()):
+        target = _copied(function, inputs, {**own_defaults, **defaults})
+        target.adapted_from = function
     if len(names) >= len(attributes) and not signature.open_ended:
-        return whole
-    return _narrowed(whole, names, function)
+        return target
+    return _narrowed(target, names, function)
 
 
 def require_parameters(
     function: Callable[..., Any], signature: Signature, role: str, before: Sequence[str] = ()
 ) -> None:
-    """Raise unless a user's function can be called as it will be: with the inputs, after what comes before them.
+    """Raise unless a user's function takes the inputs, after the parameters `before` them.
 
     Examples
     --------
@@ -87,35 +87,35 @@ def require_parameters(
     """
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # a built-in function, which says what it lacks when it is called
+    except (TypeError, ValueError):  # a built-in function, which raises when it is called
         return
     arguments = [*before, *signature.inputs]
-    own = [
+    positional = [
         parameter
         for parameter in parameters
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    lacks = len(own) < len(arguments) and not any(
+    too_few = len(positional) < len(arguments) and not any(
         parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters
     )
     surplus = [
         parameter
-        for parameter in own[len(arguments) :]
+        for parameter in positional[len(arguments) :]
         if parameter.default is REQUIRED and parameter.name not in signature.attributes
     ]
-    if not lacks and (not surplus or signature.variadic is not None):
+    if not too_few and (not surplus or signature.variadic is not None):
         return
     if signature.variadic is not None:
         arguments.append(f"*{signature.variadic}")
     is_rule = "ans" in before
     first = (
         " What the operator returned, ans, comes first."
-        if is_rule and "ans" not in [parameter.name for parameter in own]
+        if is_rule and "ans" not in [parameter.name for parameter in positional]
         else ""
     )
     written = [*arguments, *(["*", *signature.attributes] if signature.attributes else [])]
     raise ArgumentError(
-        f"{role} takes ({', '.join(parameter.name for parameter in own)}), and is called with "
+        f"{role} takes ({', '.join(parameter.name for parameter in positional)}), and is called with "
         f"({', '.join(arguments)}).{first} Write "
         f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
         + (", with those of the attributes that it reads." if signature.attributes else "" if is_rule else ".")
@@ -123,7 +123,7 @@ def require_parameters(
 
 
 def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a rule, kernel or form that an operator holds with the attributes of a call: what is called many times.
+    """Return a rule, kernel or form of an operator with the attributes of a call, for many calls.
 
     Examples
     --------
@@ -133,13 +133,13 @@ def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any])
     >>> with_attributes(kernel, {'factor': 3.0, 'verbose': True})(2.0)
     6.0
     """
-    whole, names = getattr(function, "narrowed", (function, None))
+    target, names = getattr(function, "narrowed", (function, None))
     if names is not None:
         attributes = {name: value for name, value in attributes.items() if name in names}
-    return functools.partial(whole, **attributes) if attributes else whole
+    return functools.partial(target, **attributes) if attributes else target
 
 
-class _Form(NamedTuple):
+class _Parameters(NamedTuple):
     """The parameters of a function: those by position, the keyword-only ones, and those of them without a default."""
 
     positions: Sequence[str]
@@ -149,36 +149,36 @@ class _Form(NamedTuple):
     is_plain: bool
 
 
-def _form(function: Any) -> _Form | None:
+def _parameters_of(function: Any) -> _Parameters | None:
     """Return the parameters of a function; None if they cannot be read."""
     if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):  # nearly all; `inspect` is slow
         code, own = function.__code__, function.__kwdefaults__ or {}
         named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         required = [name for name in named if name not in own]
         open_ended = bool(code.co_flags & inspect.CO_VARKEYWORDS)
-        return _Form(code.co_varnames[: code.co_argcount], named, required, open_ended, True)
-    if type(function) is types.MethodType and (form := _form(function.__func__)) is not None and form.is_plain:
+        return _Parameters(code.co_varnames[: code.co_argcount], named, required, open_ended, True)
+    if type(function) is types.MethodType and (form := _parameters_of(function.__func__)) is not None and form.is_plain:
         return form._replace(positions=form.positions[1:], is_plain=False)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
     keyword_only = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-    return _Form(
+    return _Parameters(
         [
             parameter.name
             for parameter in parameters
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         ],
-        [parameter.name for parameter in keyword_only] + sorted(_mentioned(function)),
+        [parameter.name for parameter in keyword_only] + sorted(_strings_in_wrappers(function)),
         [parameter.name for parameter in keyword_only if parameter.default is REQUIRED],
         any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
         False,
     )
 
 
-def _mentioned(function: Any) -> set[str]:
-    """Return the strings in the code of a decorator's wrappers: what they take out of their keywords themselves."""
+def _strings_in_wrappers(function: Any) -> set[str]:
+    """Return the strings in the code of a decorator's wrappers: the keywords that they may handle themselves."""
     strings: set[str] = set()
     while hasattr(function, "__wrapped__"):
         code = getattr(function, "__code__", None)
@@ -196,7 +196,7 @@ def _with_inputs(function: Any, signature: Signature) -> Any:
 
 
 def with_keyword_defaults(function: Any, defaults: Mapping[str, Any]) -> Any:
-    """Return a copy of a plain function in which keyword parameters have other defaults: a call costs what it cost.
+    """Return a copy of a plain function with other defaults of keyword parameters: a call costs no more than before.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def with_keyword_defaults(function: Any, defaults: Mapping[str, Any]) -> Any:
 
 def _copied(function: Any, inputs: Any, keyword_defaults: dict[str, Any] | None) -> Any:
     """Return a copy of a plain function with other defaults, of parameters by position and of keyword parameters."""
-    whole: Any = types.FunctionType(
+    copy: Any = types.FunctionType(
         function.__code__, function.__globals__, function.__name__, inputs, function.__closure__
     )
-    whole.__kwdefaults__ = keyword_defaults
-    whole.__qualname__, whole.__module__, whole.__doc__ = function.__qualname__, function.__module__, function.__doc__
-    return whole
+    copy.__kwdefaults__ = keyword_defaults
+    copy.__qualname__, copy.__module__, copy.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    return copy
 
 
 def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:
@@ -227,18 +227,18 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
 
 
 def default_attributes(signature: Signature) -> dict[str, Any]:
-    """Return the attributes that have defaults, and these."""
+    """Return the defaults of the attributes that have one."""
     return {
         name: attribute.default for name, attribute in signature.attributes.items() if attribute.default is not REQUIRED
     }
 
 
-def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callable[..., Any]) -> Any:
+def _narrowed(target: Callable[..., Any], names: frozenset[str], function: Callable[..., Any]) -> Any:
     """Return `function` with the attributes left out that it does not name."""
     if not names:
 
         def call(*arguments: Any, **attributes: Any) -> Any:
-            return whole(*arguments)
+            return target(*arguments)
 
     else:
 
@@ -246,11 +246,11 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
             if not attributes.keys() <= names:
                 for name in attributes.keys() - names:
                     del attributes[name]
-            return whole(*arguments, **attributes)
+            return target(*arguments, **attributes)
 
     call.__doc__ = function.__doc__
     call.adapted_from = function  # type: ignore[attr-defined]
-    call.narrowed = (whole, names)  # type: ignore[attr-defined]
+    call.narrowed = (target, names)  # type: ignore[attr-defined]
     return call
 
 

@@ -1,7 +1,7 @@
-"""What users say of an operator after its definition: gradient rules, kernels, shapes, forms for given memory.
+"""What users define for an operator: gradient rules, kernels, shapes, forms that compute in given memory.
 
-Each method takes a function, checks that it can be called as it will be, and notes where it comes from: a later one for
-the same thing warns that it replaces it.
+Each method takes a function, checks that its parameters fit, and notes where it is defined: a later definition of the
+same warns that it replaces it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minpy.core.replacing import Definitions
 
 __all__ = ["Defining"]
 
-_Kind = TypeVar("_Kind", bound="Defining")
+_Self = TypeVar("_Self", bound="Defining")
 
 
 class Defining(BaseOperator):
@@ -28,7 +28,7 @@ class Defining(BaseOperator):
     _definitions: Definitions | None
 
     def _rules_changed(self) -> None:
-        """What was worked out from the rules is worked out again."""
+        """Update what was derived from the rules."""
         raise NotImplementedError
 
     # -- defining gradients --------------------------------------------------------------------------------------
@@ -71,20 +71,20 @@ class Defining(BaseOperator):
             return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
-        whole = self._adapted(rule, self.describe_rule(index))
+        adapted_rule = self._adapted(rule, self.describe_rule(index))
         self._note("def_grad", "gradient", index, rule)
-        self.gradients.define(index, whole)
+        self.gradients.define(index, adapted_rule)
         self._rules_changed()
         return self
 
-    def def_grad_zero(self: _Kind, argnum: int | None = None) -> _Kind:
+    def def_grad_zero(self: _Self, argnum: int | None = None) -> _Self:
         """Say that the gradient with respect to an argument (None: to every argument) is zero."""
         self._note("def_grad_zero", "gradient", None if argnum is None else self._index(argnum), None)
         self.gradients.define_zero(None if argnum is None else self._index(argnum))
         self._rules_changed()
         return self
 
-    def keep_shape_only(self: _Kind, *argnums: int) -> _Kind:
+    def keep_shape_only(self: _Self, *argnums: int) -> _Self:
         """Say that the rules read only the shape and dtype of arguments, so that recording need not keep the values.
 
         The rules are then given an object with `shape`, `dtype`, `ndim` and `size` in the argument's place.
@@ -93,7 +93,7 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
-    def def_grad_kw(self: _Kind, rule: Rule, key: str) -> _Kind:
+    def def_grad_kw(self: _Self, rule: Rule, key: str) -> _Self:
         """Register the gradient with respect to an argument that is given by keyword.
 
         Raises
@@ -107,9 +107,9 @@ class Defining(BaseOperator):
         if key not in self.signature.attributes and not self.signature.open_ended:
             names = [*self.signature.inputs, *self.signature.attributes]
             raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(names)}.")
-        whole = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
+        adapted_rule = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
         self._note("def_grad_kw", "gradient", key, rule)
-        self.keyword_rules[key] = whole
+        self.keyword_rules[key] = adapted_rule
         self._rules_changed()
         return self
 
@@ -129,18 +129,18 @@ class Defining(BaseOperator):
         self._require_callable(rule, "def_multiple_grad")
         argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
-        whole = self._adapted(rule, f"{self.__name__}: the rule")
+        adapted_rule = self._adapted(rule, f"{self.__name__}: the rule")
         for index in range(len(self.signature.inputs)) if indices is None else indices:
             self._note("def_multiple_grad", "gradient", index, rule)
-        self.gradients.define_several(indices, whole)
+        self.gradients.define_several(indices, adapted_rule)
         self._rules_changed()
         return self
 
     def def_kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register a faster form of the forward function for raw arrays; may be used as a decorator.
 
-        `kernel(*inputs, **attributes)` returns what the definition does, of fresh memory. It may compute in place,
-        branch on values, and call what only NumPy arrays know; the forward function stays the definition, which is
+        `kernel(*inputs, **attributes)` returns what the definition does, in fresh memory. It may compute in place,
+        branch on values, and call what only NumPy arrays support; the forward function stays the definition, which is
         recorded, traced, and compared with by `check`.
         """
         self._require_callable(function, "def_kernel")
@@ -152,7 +152,7 @@ class Defining(BaseOperator):
         """Register a faster form of a gradient rule for raw arrays, beside the definition given to `def_grad`.
 
         It is staged as the definition is: `rule(ans, *args, **attributes)` returns a function of the upstream gradient,
-        which returns fresh memory. Without a rule, a decorator is returned.
+        which returns a fresh array. Without a rule, a decorator is returned.
         """
         if rule is None:
             return self._decorator(self.def_grad_kernel, argnum)
@@ -199,7 +199,7 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
-    def compile(self: _Kind) -> _Kind:
+    def compile(self: _Self) -> _Self:
         """Let the forward function and the rules run as native code, in eager calls, on the tape and under autograd.
 
         They are traced for each kind of arguments (shapes, dtypes, values of attributes), fused, and compiled, where
@@ -231,7 +231,7 @@ class Defining(BaseOperator):
     def def_into(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register a faster form of the forward function, which computes in memory that is there already.
 
-        `function(out, *inputs, **attributes)` fills `out`, an array of the answer's shape, dtype and layout. Graphs use
+        `function(out, *inputs, **attributes)` fills `out`, an array of the result's shape, dtype and layout. Graphs use
         it on raw arrays; the forward function stays the definition. May be used as a decorator.
         """
         self._require_callable(function, "def_into")
@@ -254,7 +254,7 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
-    def def_shape(self: _Kind, rule: Callable[..., Any]) -> _Kind:
+    def def_shape(self: _Self, rule: Callable[..., Any]) -> _Self:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")
         self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", ())
@@ -331,9 +331,9 @@ class Defining(BaseOperator):
             self._definitions.note(method, role, place, function)
 
     def _adapted(self, function: Callable[..., Any], role: str, before: Sequence[str] = ("ans",)) -> Callable[..., Any]:
-        """Return a function that may be called with any of the attributes, and `before` the inputs with something more.
+        """Return a function that takes any of the attributes; `before`: its parameters in front of the inputs.
 
-        See `filling.adapted`.
+        See `default_attributes.adapted`.
         """
         complete: Callable[..., Any] = adapted(function, self.signature, role, len(before) + len(self.signature.inputs))
         if not self.builtin:

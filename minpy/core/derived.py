@@ -1,4 +1,4 @@
-"""Operators made of an operator: bound to an instance, as methods are; with a keyword argument as an input."""
+"""Operators derived from an operator: bound to an instance, as methods are; with a keyword argument as an input."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Bound:
 
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":
-            whole = inspect.signature(self.__func__)
-            return whole.replace(parameters=[*whole.parameters.values()][1:])
+            signature = inspect.signature(self.__func__)
+            return signature.replace(parameters=[*signature.parameters.values()][1:])
         return getattr(self.__func__, name)
 
     def __eq__(self, other: object) -> bool:
@@ -74,9 +74,9 @@ def with_keyword_input(operator: Any, key: str) -> Any:
 
         return call
 
-    text = operator.signature
-    attributes = {name: value for name, value in text.attributes.items() if name != key}
-    signature = Signature((*text.inputs, key), {}, attributes, text.variadic, text.open_ended)
+    original = operator.signature
+    attributes = {name: value for name, value in original.attributes.items() if name != key}
+    signature = Signature((*original.inputs, key), {}, attributes, original.variadic, original.open_ended)
     derived = operator.like(rearranged(operator.forward), signature)
     derived.adopt(operator.gradients.with_keyword(key, rearranged))
     derived.shape_rule = None if operator.shape_rule is None else rearranged(operator.shape_rule)

@@ -1,6 +1,6 @@
 """One call of an operator: bind, look at the types, run the forward function, wrap, record.
 
-What the inputs are decides the mode. NumPy arrays and scalars only: the forward function is called as it is. An
+The classes of the inputs decide the mode. NumPy arrays and scalars only: the forward function is called as it is. An
 `Array` among them: it runs on the buffers, and a node is recorded if the thread records and an input needs a
 gradient. Values of other kinds (boxes of HIPS autograd, symbols) have a handler registered for them.
 """
@@ -35,22 +35,22 @@ from minpy.core.user_functions import call_line, guarded_input, read_only, run_g
 
 __all__ = [
     "call",
+    "call_form",
     "call_on_arrays",
     "meet",
     "needs_no_binding",
     "note_bound",
     "register_tracer",
     "run",
-    "way_of_writing",
     "write_out",
 ]
 
 numpy_array = numpy.ndarray
 _NUMBERS = {int, float, bool, complex, numpy.float16, numpy.float32, numpy.float64, numpy.int32, numpy.int64}
 
-# STRANGE is what no operator of arrays computes with: strings, dicts, objects that are no sequences; and None, which an
-# input may be that can be left out.
-# NESTED are lists and tuples; FOREIGN what other libraries have, and NumPy makes arrays of: pandas' columns, say.
+# STRANGE are values that no operator of arrays takes: strings, dicts, objects that are no sequences; and None, which
+# stands for an optional input.
+# NESTED are lists and tuples; FOREIGN are other libraries' values that NumPy converts to arrays, as pandas' columns.
 RAW, ARRAY, TRACER, STRANGE, NESTED, FOREIGN = range(6)
 _kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW}
 _PROTOCOLS = ("__array__", "__array_interface__", "__float__", "__complex__", "__getitem__", "shape")
@@ -60,10 +60,10 @@ _tracers: list[tuple[type, Callable[..., Any], str]] = []
 def register_tracer(
     cls: type, handler: Callable[[Any, list[Any], dict[str, Any], str | None], Any], described: str
 ) -> None:
-    """Let `handler(operator, inputs, attributes, name)` answer calls whose inputs include a `cls`.
+    """Let `handler(operator, inputs, attributes, name)` run calls whose inputs include a `cls`.
 
-    The latest goes first. `name` is what the call is named in a graph, None if that was not said; `described` is what
-    messages call such a value.
+    The latest has precedence. `name` is the name of the call in a graph, or None; `described` is the noun for such
+    values in messages.
     """
     _tracers.insert(0, (cls, handler, described))
     _kinds.clear()
@@ -95,28 +95,28 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
     inputs: Sequence[Any] = arguments
     out = name = None
-    if attributes:  # what is no part of the computation goes first, so that the rest may need no binding
+    if attributes:  # `name` and `out` are removed first, so that the others may need no binding
         if operator.takes_name:
             name = attributes.pop("name", None)
         if operator.builtin:
             out = attributes.pop("out", None)
     if attributes or len(arguments) != operator.arity:
-        written = (len(arguments), *attributes, *map(type, attributes.values()))
-        if written not in operator.keywords_bound:
+        form = (len(arguments), *attributes, *map(type, attributes.values()))
+        if form not in operator.bound_forms:
             keywords = tuple(attributes)
             inputs, attributes = bind(
                 operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
             )
             if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
-                note_bound(operator, written, attributes)
+                note_bound(operator, form, attributes)
             if operator.keyword_inputs:
                 if not operator.builtin:
                     refuse_hidden(operator, attributes)
                 for key in operator.keyword_inputs:
                     if kind_of(type(attributes.get(key))) in (ARRAY, TRACER):
                         value = attributes.pop(key)
-                        named = {} if name is None else {"name": name}
-                        return operator.with_inputs(key)(*inputs, value, **attributes, **named)
+                        naming = {} if name is None else {"name": name}
+                        return operator.with_inputs(key)(*inputs, value, **attributes, **naming)
             if operator.builtin and state.recording:
                 refuse_recorded(operator, attributes)
     kind = RAW
@@ -129,8 +129,8 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
             kind = kind_of_value
     if kind >= STRANGE:
         if kind > STRANGE:
-            inputs = [taken(operator, index, value) for index, value in enumerate(inputs)]
-        kind = kind_of_others(operator, inputs)
+            inputs = [converted(operator, index, value) for index, value in enumerate(inputs)]
+        kind = kind_of_call(operator, inputs)
     if operator.uses_training and attributes.get("training") is None and kind != TRACER:
         attributes["training"] = state.training
     if kind == ARRAY:
@@ -147,17 +147,17 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     return result if out is None else write_out(operator, result, out)
 
 
-def taken(operator: Any, index: int, value: Any) -> Any:
-    """Return an input as it is computed with: nested numbers, and what other libraries have, as NumPy's arrays.
+def converted(operator: Any, index: int, value: Any) -> Any:
+    """Return an input converted to a NumPy array if it is NESTED numbers or FOREIGN; others as they are.
 
     Raises
     ------
     ArgumentError
-        If NumPy makes no array of numbers of it, or arrays that need gradients are in a list.
+        If NumPy cannot convert it to an array of numbers, or a list contains arrays that need gradients.
     """
     kind = kind_of(type(value))
     if operator.auxiliary and operator.argument_name(index) in operator.auxiliary:
-        return value  # the call changes it, so a copy will not do
+        return value  # the call changes it in place
     if kind == NESTED:
         leaves = [*leaves_in(value)]
         if not operator.builtin and any(is_ours(leaf) for leaf in leaves):
@@ -188,7 +188,7 @@ def taken(operator: Any, index: int, value: Any) -> Any:
 
 
 def leaves_in(value: Any) -> Iterator[Any]:
-    """Yield what stands in nested lists, tuples and dicts."""
+    """Yield the leaves of nested lists, tuples and dicts."""
     if isinstance(value, (list, tuple, dict)):
         for part in value.values() if isinstance(value, dict) else value:
             yield from leaves_in(part)
@@ -197,7 +197,7 @@ def leaves_in(value: Any) -> Iterator[Any]:
 
 
 def is_ours(value: Any) -> bool:
-    """Tell whether a value is an array of ours, or what stands for one in a graph."""
+    """Tell whether a value is an array of minpy, or a symbol or proxy for one."""
     return isinstance(value, Array) or (kind_of(type(value)) == TRACER and type(value).__module__.startswith("minpy."))
 
 
@@ -214,13 +214,13 @@ def refuse_hidden(operator: Any, attributes: dict[str, Any]) -> None:
                     )
 
 
-def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
-    """Return the kind of a call that has an input which is STRANGE: that of the others, if it may be what it is.
+def kind_of_call(operator: Any, inputs: Sequence[Any]) -> int:
+    """Return the kind of a call with STRANGE, NESTED or FOREIGN inputs: that of its other inputs.
 
     Raises
     ------
     ArgumentError
-        If the operator is a built-in one on NDArrays, and the input cannot be left out.
+        If the operator is a built-in one on NDArrays, and a STRANGE input cannot be left out.
     """
     kind, names, defaults = RAW, operator.signature.inputs, operator.signature.defaults
     refused = []
@@ -244,27 +244,27 @@ def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
 
 
 def needs_no_binding(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> bool:
-    """Tell whether binding would change nothing: it did not for an earlier call that was written the same way."""
-    return (len(arguments), *attributes, *map(type, attributes.values())) in operator.keywords_bound
+    """Tell whether binding would change nothing, as for an earlier call of the same form."""
+    return (len(arguments), *attributes, *map(type, attributes.values())) in operator.bound_forms
 
 
-def way_of_writing(arguments: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, ...]:
-    """Return how a call is written: the number of its inputs, the names of its attributes, and their types."""
+def call_form(arguments: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the form of a call: the number of its inputs, the names of its attributes, and their types."""
     return (len(arguments), *attributes, *map(type, attributes.values()))
 
 
-def note_bound(operator: Any, written: tuple[Any, ...], attributes: dict[str, Any]) -> None:
-    """Note that binding a call changed nothing, if that follows from how it is written.
+def note_bound(operator: Any, form: tuple[Any, ...], attributes: dict[str, Any]) -> None:
+    """Note that binding a call changed nothing, if that follows from its form.
 
-    It does not for strings, which may have to be parsed, nor where only some values of a type can be taken.
+    It does not for strings, which may have to be parsed, nor where only some values of a type are accepted.
     """
     declared = operator.signature.attributes
-    if any(isinstance(cls, type) and issubclass(cls, Array) for cls in written):  # one may be recorded
+    if any(isinstance(cls, type) and issubclass(cls, Array) for cls in form):  # it may be recorded
         return
-    if str not in written and all(
-        name not in declared or declared[name].taken(type(value)) is True for name, value in attributes.items()
+    if str not in form and all(
+        name not in declared or declared[name].accepts(type(value)) is True for name, value in attributes.items()
     ):
-        operator.keywords_bound.add(written)
+        operator.bound_forms.add(form)
 
 
 def refuse_recorded(operator: Any, attributes: dict[str, Any]) -> None:
@@ -294,7 +294,7 @@ def visible(operator: Any, result: Any, attributes: dict[str, Any]) -> Any:
 
 
 def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """Return the forward function's raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
+    """Return the forward function's raw result for raw inputs: an array or scalar, or a tuple of arrays."""
     if operator.guarded:
         return run_guarded(operator, [guarded_input(value) for value in inputs], attributes)
     try:
@@ -312,13 +312,13 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
 
 
 def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """Return what a call returns that has been bound, and of whose inputs one is an `Array`, and none a tracer's."""
+    """Return the result of a bound call with an `Array` among its inputs, and no tracer's value."""
     like: Any = None
     raws = []
     parents = []
     on_tape = scalars = False
     guarded = operator.guarded
-    loose: Sequence[Any] = ()  # the inputs, if one is no `Array`
+    mixed: Sequence[Any] = ()  # the inputs, if one is not an `Array`
     for value in inputs:
         if isinstance(value, Array):
             raws.append(read_only(value._data) if guarded else value._data)
@@ -331,13 +331,13 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
             elif type(value) is not type(like):
                 like = meet(operator, like, value)
         else:
-            loose = inputs
+            mixed = inputs
             raws.append(guarded_input(value) if guarded else value)
             parents.append(None)
             scalars = scalars or isinstance(value, numpy.generic)
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
-    if loose and like._keeps_dtype and like._data.dtype.kind in "iub" and operator.with_number is not None:
+    if mixed and like._keeps_dtype and like._data.dtype.kind in "iub" and operator.with_number is not None:
         of_number = _call_with_number(operator, inputs, raws)
         if of_number is not None:
             return of_number
@@ -348,7 +348,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
         if result is None:
             raise
     if type(result) is tuple:
-        return _wrap_outputs(operator, like, inputs, loose, raws, result, attributes, parents if on_tape else None)
+        return _wrap_outputs(operator, like, inputs, mixed, raws, result, attributes, parents if on_tape else None)
     if type(result) is not numpy_array:
         result = numpy.asarray(result)
     if operator.keeps_dtype and like._keeps_dtype and result.dtype.kind == "f":
@@ -356,9 +356,9 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
     if operator.may_alias and like._copies_views:
         result = _unaliased(result, raws)
     node = None
-    # What is computed from floating point and is none has no gradient; integers have one if they are variables.
+    # Results other than floating point have no gradient, unless they are computed from integer variables.
     if on_tape and state.recording and (result.dtype.kind in "fc" or like._data.dtype.kind in "iub"):
-        node = record(operator, loose, raws, result, attributes, parents)
+        node = record(operator, mixed, raws, result, attributes, parents)
         node.shape = result.shape
         node.dtype = result.dtype
     array = like._like(result, node)
@@ -368,7 +368,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
 
 
 def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """Return the raw answer as NDArrays have it: of integers, in their dtype."""
+    """Return the raw result with NDArrays' semantics: for integers, in their dtype."""
     try:
         result = numpy.asarray(run(operator, raws, attributes))
     except MXNetError:
@@ -392,7 +392,7 @@ def _refused(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> 
 
 
 def _call_with_number(operator: Any, inputs: Sequence[Any], raws: Sequence[Any]) -> Any:
-    """Return what the operator of an array and a number answers; None where there is no number."""
+    """Return the result of the operator of an array and a number; None if there is no number."""
     on_right, on_left = operator.with_number
     if type(raws[1]) in (int, float):
         return on_right(inputs[0], scalar=raws[1])
@@ -407,7 +407,7 @@ def record(
     attributes: dict[str, Any],
     parents: Sequence[Any],
 ) -> Any:
-    """Return a node for the call. It keeps only what the rules read."""
+    """Return a node for the call, with only those values that the rules read."""
     plan = operator.plan()
     if plan.reads_arguments is not None:  # None: all are read
         reads = plan.reads_arguments
@@ -427,7 +427,7 @@ def record(
                 raws[index].setflags(write=False)
     if operator.guarded and attributes:
         attributes = {key: value.copy() if type(value) is numpy_array else value for key, value in attributes.items()}
-    if not plan.reads_answer:
+    if not plan.reads_result:
         result = None
     if operator.guarded and result is not None:
         result = tuple(map(read_only, result)) if type(result) is tuple else read_only(result)

@@ -1,4 +1,4 @@
-"""What several docstrings say alike, written once."""
+"""Texts that several docstrings share, written once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def documented(**shared: str) -> Callable[[Documented], Documented]:
     Raises
     ------
     ValueError
-        For a text that the docstring has no place for.
+        For a text that the docstring does not name.
 
     Examples
     --------

@@ -14,7 +14,7 @@ __all__ = ["ARRAY_KINDS", "DTYPES", "DTYPE_NUMBERS", "LIBRARY_DTYPES", "NATIVE_T
 
 
 class Row(NamedTuple):
-    """What is known of a dtype."""
+    """The properties of a dtype."""
 
     name: str
     number: int | None = None  # MXNet's, in files and attributes
@@ -45,7 +45,7 @@ ARRAY_KINDS = "".join(dict.fromkeys(numpy.dtype(row.name).kind for row in ROWS))
 # By MXNet's number, little-endian as in files.
 DTYPES = {row.number: numpy.dtype("<" + numpy.dtype(row.name).str[1:]) for row in ROWS if row.number is not None}
 DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
-# By MXNet's number: what is not here makes a library throw an exception that ends the process.
+# By MXNet's number: others make a library throw an exception that ends the process.
 LIBRARY_DTYPES = tuple(numpy.dtype(row.name) for row in ROWS if row.in_libraries)
 # By dtype, in the byte order of the machine.
 NATIVE_TYPES = {numpy.dtype(row.name): row.native for row in ROWS if row.native}

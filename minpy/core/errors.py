@@ -1,7 +1,7 @@
 """Every error that minpy raises, and the words that describe values in messages.
 
 A message says what happened, where (operator, argument, mode), what was got and expected, and what to do next.
-Each class is also the built-in kind that callers already catch (a `ShapeError` is a `ValueError`).
+Each class also derives from the built-in exception that callers already catch (a `ShapeError` is a `ValueError`).
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ __all__ = [
 class MXNetError(RuntimeError):
     """The root of all errors of minpy (named as in MXNet, so that existing `except` clauses keep working)."""
 
-    # Whether the text says already in which custom operator it happened.
+    # Whether the text already names the custom operator in which it happened.
     located = False
-    # The exception that this one is raised in the place of: see `in_place_of`.
+    # The exception that this one replaces: see `in_place_of`.
     original: BaseException | None = None
 
 
@@ -76,7 +76,7 @@ class ArgumentValueError(ArgumentError, ValueError):
 
 
 class UnknownWordError(ArgumentValueError, KeyError):
-    """A word that stands for nothing, where MXNet looks it up in a dict."""
+    """A word that is not known, where MXNet looks it up in a dict."""
 
     __str__ = Exception.__str__  # KeyError's shows its quotes
 
@@ -92,9 +92,9 @@ class NotImplementedForSymbol(MXNetError):
     ----------
     function : callable
     alias : str or None
-        What it is called as an operator.
+        Its name as an operator.
     *args
-        What it was called with.
+        The arguments of the call.
     """
 
     def __init__(self, function: Callable[..., Any], alias: str | None, *args: Any) -> None:
@@ -121,7 +121,7 @@ class ShapeError(MXNetError, ValueError, AssertionError):
 
 
 class NotScalarError(ShapeError, TypeError):
-    """A Python number is asked for, of an array that has not one element."""
+    """A Python number is asked for, from an array that does not have exactly one element."""
 
 
 class UnknownShapeError(ShapeError):
@@ -137,7 +137,7 @@ class ContextError(MXNetError, ValueError):
 
 
 class UnknownContextError(ContextError, KeyError):
-    """A type of device that there is not."""
+    """A type of device that does not exist."""
 
     __str__ = Exception.__str__  # KeyError's shows its quotes
 
@@ -172,8 +172,8 @@ class MissingPartError(MXNetError, ModuleNotFoundError):
     Attributes
     ----------
     name : str or None
-        The module that was to be imported, as Python's own ModuleNotFoundError says it: those who look for a name by
-        importing ever more of it (`pydoc.locate`) tell by this that there is no such module.
+        The module that was to be imported, as in Python's own ModuleNotFoundError: functions that look up a dotted
+        name by importing its parts (`pydoc.locate`) tell by it that there is no such module.
     """
 
     def __init__(self, *texts: object, name: str | None = None) -> None:
@@ -186,9 +186,9 @@ class BuildError(MXNetError):
     Attributes
     ----------
     command : tuple of str
-        What failed; empty where nothing was run.
+        The command that failed; empty where none was run.
     output : str
-        All that the compiler said.
+        The whole output of the compiler.
     filename, lineno : str and int, or None
         Where the first error is.
     """
@@ -266,7 +266,7 @@ class CheckError(MXNetError, AssertionError):
 class OperatorError(MXNetError):
     """An exception inside a user's forward or rule; `original` is the one that was raised there.
 
-    Its traceback goes on to where that was, so that there is one only, and debuggers enter it at the user's line.
+    Its traceback continues to the user's line, where debuggers then enter it.
 
     What is raised is a subclass of this and of the original's class, so `except ZeroDivisionError` still catches
     a division by zero inside an operator.
@@ -277,7 +277,7 @@ _combined: dict[type, type[OperatorError]] = {}
 
 
 def _combined_class(kind: type[BaseException]) -> type[OperatorError]:
-    """Return a class that is an `OperatorError` and a `kind`; kept only for the kinds that are built in."""
+    """Return a class that is an `OperatorError` and a `kind`; cached only for built-in kinds."""
     if kind in _combined:
         return _combined[kind]
     members = {
@@ -307,7 +307,7 @@ def _restored(
     """Return an error with the arguments and attributes of a `kind`, and a text of its own."""
     cls = _combined_class(kind)
     error: Any = None
-    for make in (kind.__new__, cls.__new__):  # the one or the other is "not safe" for some built-in kinds
+    for make in (kind.__new__, cls.__new__):  # either may be "not safe" for a built-in kind
         try:
             error = make(cls, *arguments)
             if kind.__module__ == "builtins":  # some keep what they are given in fields of their own
@@ -322,11 +322,11 @@ def _restored(
 
 
 def unsupported(function: Callable[..., Any], alias: str | None, arguments: Sequence[Any], operands: str) -> str:
-    """Return the text of a function of dense arrays that was called on something else."""
+    """Return the error text for a function of dense arrays that was called on something else."""
     name = getattr(function, "__name__", str(function))
-    also = f" ({alias} as an operator)" if alias else ""
+    operator_name = f" ({alias} as an operator)" if alias else ""
     types = f" It was given {', '.join(type(value).__name__ for value in arguments)}." if arguments else ""
-    return f"{name}{also} is not defined for {operands}, only for dense arrays.{types}"
+    return f"{name}{operator_name} is not defined for {operands}, only for dense arrays.{types}"
 
 
 def operator_error(original: Exception, line: str, advice: str = "") -> Exception:
@@ -334,20 +334,20 @@ def operator_error(original: Exception, line: str, advice: str = "") -> Exceptio
 
     It has the original's arguments and attributes.
     """
-    if isinstance(original, OperatorError) or is_quitting(original):  # of operators in operators, the innermost line
+    if isinstance(original, OperatorError) or is_quitting(original):  # for nested operators, the innermost line
         return original
     text = f"{line}\n  {type(original).__name__}: {original}" + (f"\n  {advice}" if advice else "")
     return _restored(type(original), original.args, text, _fields(original))
 
 
 def is_quitting(error: BaseException) -> bool:
-    """Tell whether somebody has left a debugger, inside a function of theirs, with 'quit': that ends the program."""
+    """Tell whether an error is that of quitting a debugger inside a user's function, which ends the program."""
     debugging = sys.modules.get("bdb")
     return debugging is not None and isinstance(error, debugging.BdbQuit)
 
 
 def in_place_of(error: Exception, original: Exception) -> Exception:
-    """Return an error to raise `from None` where another is handled: its traceback goes on to where that was raised."""
+    """Return an error to raise `from None` in place of another: its traceback continues to where that was raised."""
     if error is not original:
         tail = original.__traceback__
         error.original = original  # type: ignore[attr-defined]
@@ -378,7 +378,7 @@ def named(error: MXNetError, name: str, whole: bool = False) -> MXNetError:
 
 
 def _called(name: str) -> list[str]:
-    """Return what an operator is called in its namespace, with and without that."""
+    """Return the name of an operator in its namespace, with and without the namespace."""
     parts = name.lstrip("_").split("_", 1)
     return [] if not name.startswith("_") else [".".join(parts), parts[-1]]
 

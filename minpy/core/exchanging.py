@@ -1,7 +1,7 @@
-"""Functions and methods exchanged for others while something is on that programs rarely want: profiling, casting.
+"""Functions and methods exchanged for others while a rarely used feature is on: profiling, casting.
 
-So these cost nothing while they are off, as nothing asks whether they are on. Several may exchange the same method, and
-be turned off in any order.
+So these features cost nothing while they are off, as nothing checks whether they are on. Several may exchange
+the same method, and be turned off in any order.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ __all__ = ["Exchange"]
 
 
 class _Place:
-    """A name in a module or a class: what was there, and what is put around it, from the inside out."""
+    """An attribute of a module or a class: the original, and its wrappers, from the inside out."""
 
     def __init__(self, holder: Any, name: str) -> None:
         self.holder, self.name = holder, name
         self.inherited = name not in vars(holder)
-        self.before = getattr(holder, name) if self.inherited else vars(holder)[name]
+        self.original = getattr(holder, name) if self.inherited else vars(holder)[name]
         self.layers: list[tuple[Exchange, Callable[[Any], Any]]] = []
 
     def rebuild(self) -> None:
-        function = self.before
+        function = self.original
         for _, make in self.layers:
             function = make(function)
         if self.layers or not self.inherited:
@@ -35,7 +35,7 @@ _places: dict[tuple[int, str], _Place] = {}
 
 
 class Exchange:
-    """What one purpose has exchanged.
+    """The attributes that one feature has exchanged.
 
     Examples
     --------
@@ -52,13 +52,13 @@ class Exchange:
     """
 
     def put(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
-        """Put `make(what is there)` in the place of an attribute of a module or a class."""
+        """Replace an attribute of a module or a class by `make(attribute)`."""
         place = _places.setdefault((id(holder), name), _Place(holder, name))
         place.layers.append((self, make))
         place.rebuild()
 
     def remove(self) -> None:
-        """Put back what was there, but for what others have exchanged."""
+        """Restore the attributes, except for what other exchanges have put there."""
         for key, place in [*_places.items()]:
             layers = [layer for layer in place.layers if layer[0] is not self]
             if len(layers) < len(place.layers):

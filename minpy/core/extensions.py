@@ -1,4 +1,4 @@
-"""What modules above the core add to it, by name: a module says where it is, and it is imported at its first use.
+"""What modules above the core add to it, by name: each is registered as text, and imported at its first use.
 
 The core imports nothing from above. What completes it there (`op.check`, graphs for operators that are compiled) is
 entered here as text, `"module:name"`, as entry points are; `minpy.wiring` holds the table.
@@ -19,7 +19,7 @@ _MODULES: dict[str, list[str]] = {}
 
 
 def provide(targets: Mapping[str, str]) -> None:
-    """Say where extensions are: by the extension's name, `"module:name"`, where the latter name may have dots.
+    """Register extensions: by the extension's name, `"module:name"`, where the latter name may have dots.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def provided(prefix: str) -> list[str]:
 
 
 def extension(name: str) -> Any:
-    """Return what is provided under a name, or raise a LookupError; its module is imported if that was not done yet."""
+    """Return the extension of a name, or raise a LookupError; its module is imported if it is not yet."""
     target = _TARGETS.get(name)
     if target is None:
         raise LookupError(f"no extension {name!r} is provided; there are {', '.join(sorted(_TARGETS)) or 'none'}.")

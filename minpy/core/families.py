@@ -52,13 +52,13 @@ def with_defaults(**defaults: Any) -> Callable[[Class], Class]:
 
     def complete(owner: Class) -> Class:
         inherited: Any = inspect.unwrap(owner.__init__)  # type: ignore[misc]
-        usual = constructor_defaults(owner)
-        if unknown := sorted(defaults.keys() - usual.keys()):
+        inherited_defaults = constructor_defaults(owner)
+        if unknown := sorted(defaults.keys() - inherited_defaults.keys()):
             raise ValueError(
                 f"with_defaults: {owner.__qualname__}.__init__ has no default of {', '.join(unknown)}; it has some of "
-                f"{', '.join(usual)}."
+                f"{', '.join(inherited_defaults)}."
             )
-        values = tuple({**usual, **defaults}.values())
+        values = tuple({**inherited_defaults, **defaults}.values())
         code, scope, closure = inherited.__code__, inherited.__globals__, inherited.__closure__
         copied: Any = types.FunctionType(code, scope, inherited.__name__, values, closure)
         copied.__kwdefaults__, copied.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__

@@ -19,7 +19,7 @@ except ImportError:
 else:
     _setting = _extobj_contextvar
 
-# As of the last call: NumPy's setting; the filters of warnings, their number, the first of them; the answer.
+# As of the last call: NumPy's setting; the filters of warnings, their number, the first of them; the result.
 _latest: tuple[Any, Any, int, Any, bool] = (None, None, 0, None, True)
 
 

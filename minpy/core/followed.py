@@ -1,4 +1,4 @@
-"""Which values somebody follows: recorded arrays, boxes of HIPS autograd, symbols, proxies; also inside of lists."""
+"""Values that are recorded or traced: arrays, boxes of HIPS autograd, symbols, proxies; also inside of lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEEPEST = 64  # NumPy makes no arrays of more axes
 
 
 def is_followed(value: Any) -> bool:
-    """Tell whether a value, or one in a nest of lists and tuples, is recorded, or traced by somebody.
+    """Tell whether a value, or one in a nest of lists and tuples, is recorded or traced.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def is_followed(value: Any) -> bool:
 
 
 def holds_followed(values: Collection[Any]) -> bool:
-    """Tell the same of any of several values. Of nested lists of numbers that is a look at types, level by level."""
+    """Tell the same of several values: of any. For nested lists of numbers only types are checked, level by level."""
     level: Any = values
     for _ in range(_DEEPEST):  # a list may hold itself
         if _NUMBERS.issuperset(map(type, level)):

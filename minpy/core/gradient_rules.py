@@ -1,6 +1,6 @@
 """Gradient rules: which arguments have one, how it was given, and what it reads.
 
-What rules read is told from their code: recording a call keeps that, and nothing else, until backward.
+What rules read is found in their code: a recorded call saves that, and nothing else, for backward.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 Rule = Callable[..., Callable[[Any], Any]]
-# What looks at frames: at those of the functions that call it, too.
+# Names by which functions inspect frames, also those of their callers.
 _FRAMES = {"_getframe", "currentframe", "f_back", "f_locals", "inspect"}
 _FRAME_FUNCTIONS = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)  # by other names
 _LIBRARIES = ("autograd", "minpy", "numpy", "scipy")
 _READS_EVERYTHING = {
     *("locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace"),
-    *("globals", "builtins", "__builtins__", "__import__", "getattr"),  # these may stand for one of them
+    *("globals", "builtins", "__builtins__", "__import__", "getattr"),  # these may return one of them
     *_FRAMES,
 }
 
 
 class Unstaged(TypeError):
-    """A rule has returned something else than a function of the upstream gradient: that is its argument."""
+    """A rule did not return a function of the upstream gradient, but this error's argument."""
 
 
 class OutputBuffer(NamedTuple):
-    """What the gradient of an argument has to be, and where it may be computed, if anywhere."""
+    """The shape and dtype of an argument's gradient, and a buffer that it may be computed in, or None."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -51,27 +51,26 @@ class OutputBuffer(NamedTuple):
 
 
 class VjpInto:
-    """What a rule returns that can compute in given memory: a function of the upstream gradient, and another one."""
+    """The function of the upstream gradient that a rule returns if it can also compute in given buffers."""
 
     def __call__(self, gradient: Any) -> Any:
-        """Return what the rule gives for an upstream gradient."""
+        """Return the rule's gradients for an upstream gradient."""
         raise NotImplementedError
 
     def into(self, gradient: Any, output_buffers: Mapping[int, OutputBuffer]) -> Any:
         """Return the same; gradients may have been computed in these buffers, by the positions of arguments.
 
-        Nothing has been written there if it raises, or if it returns something else than gradients of these kinds for
-        any of the arguments.
+        Nothing has been written there if it raises, or if a gradient that it returns has another shape or dtype.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What recording a call has to keep: worked out once from the rules."""
+    """Which values a recorded call has to save, determined once from the rules."""
 
     reads_arguments: frozenset[int] | None
-    reads_answer: bool
+    reads_result: bool
     # Of those arguments, the ones of which only shape and dtype are read.
     reads_shapes: frozenset[int] = frozenset()
 
@@ -80,11 +79,11 @@ class GradientRules:
     """The gradient rules of an operator."""
 
     def __init__(self, count: int, zeros: Iterable[int] = ()) -> None:
-        # By position: the rule as it is defined, in plain NumPy, None where there is none; what is called on raw
-        # arrays: a kernel where there is one, else the definition.
+        # By position: the definition of the rule, in plain NumPy, or None; and what is called on raw arrays: a kernel,
+        # or the definition where there is none.
         self.definitions: list[Rule | None] = [None] * count
         self.raw: list[Rule | None] = [None] * count
-        # The positions and the rules of several arguments (None: of all), the latest first; their kernels.
+        # The positions (None: all) and the rules of several arguments, the latest first; their kernels.
         self.several: list[tuple[tuple[int, ...] | None, Rule]] = []
         self.several_raw: dict[Rule, Rule] = {}
         self.by_keyword: dict[str, Rule] = {}
@@ -92,9 +91,9 @@ class GradientRules:
         self.into: dict[int, Rule] = {}  # rules that compute in given memory, by position
         self.states = frozenset(zeros)
         self.zeros: set[int] = set(self.states)  # positions whose gradient is zero
-        self.shapes_only: set[int] = set()  # those whose shape and dtype alone is read
+        self.shapes_only: set[int] = set()  # positions of which only shape and dtype are read
         self.all_zero = False  # whether every gradient is zero
-        self.zero_rest = False  # whether that of further variadic and keyword inputs is
+        self.further_zero = False  # whether those of further variadic and keyword inputs are
 
     def __repr__(self) -> str:
         defined = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
@@ -103,7 +102,7 @@ class GradientRules:
     # -- defining --------------------------------------------------------------------------------------------------
 
     def define(self, index: int, rule: Rule) -> None:
-        """Set the rule of one argument; faster forms of an earlier one go."""
+        """Set the rule of one argument; faster forms of an earlier one are dropped."""
         self._spell_out_zeros()
         self.definitions[index] = self.raw[index] = rule
         self.into.pop(index, None)
@@ -114,7 +113,7 @@ class GradientRules:
         self._spell_out_zeros()
         if indices is None:
             self.zeros = set(self.states)
-            self.zero_rest = False
+            self.further_zero = False
         else:
             self.zeros.difference_update(indices)
         for index in range(len(self.definitions)) if indices is None else indices:
@@ -123,7 +122,7 @@ class GradientRules:
         self.several[:] = [(indices, rule), *covered]
 
     def define_zero(self, index: int | None) -> None:
-        """Say that the gradient of one argument, or of every one, is zero."""
+        """Declare the gradient of one argument, or of every one, zero."""
         if index is not None:
             self.definitions[index] = self.raw[index] = None
             self.zeros.add(index)
@@ -141,16 +140,16 @@ class GradientRules:
         self.raw.extend(missing)
 
     def _spell_out_zeros(self) -> None:
-        """Turn "every gradient is zero" into one statement an argument, so that single ones can be changed."""
+        """Turn "every gradient is zero" into one entry for each argument, so that single ones can be changed."""
         if self.all_zero:
             self.all_zero = False
-            self.zero_rest = True
+            self.further_zero = True
             self.zeros = set(range(len(self.definitions)))
 
     def with_keyword(self, key: str, change: Callable[[Rule], Rule]) -> GradientRules:
         """Return these rules for calls that give the keyword argument `key` as the last input.
 
-        `change` makes, of a rule for the calls of today, one for those.
+        `change` converts a rule to such calls.
         """
 
         def changed(rule: Rule | None) -> Rule | None:
@@ -164,12 +163,12 @@ class GradientRules:
         rules.by_keyword.update({name: change(rule) for name, rule in self.by_keyword.items() if name != key})
         rules.jvp.update({index: change(rule) for index, rule in self.jvp.items()})
         rules.states, rules.zeros, rules.shapes_only = self.states, set(self.zeros), set(self.shapes_only)
-        if self.zero_rest and key not in self.by_keyword:
+        if self.further_zero and key not in self.by_keyword:
             rules.zeros.add(count)
-        rules.all_zero, rules.zero_rest = self.all_zero, self.zero_rest
+        rules.all_zero, rules.further_zero = self.all_zero, self.further_zero
         return rules
 
-    # -- asking ----------------------------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------------------------
 
     def has(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is known, as a rule or as zero."""
@@ -187,10 +186,10 @@ class GradientRules:
 
     def is_zero(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is said to be zero."""
-        return self.all_zero or index in self.zeros or (self.zero_rest and index >= len(self.definitions))
+        return self.all_zero or index in self.zeros or (self.further_zero and index >= len(self.definitions))
 
     def of_several(self, index: int) -> tuple[tuple[int, ...] | None, Rule] | None:
-        """Return (its positions, the rule for several arguments that answers for the one at a position), or None."""
+        """Return (positions, rule) of the rule for several arguments that covers the one at a position, or None."""
         if index < len(self.definitions) and self.definitions[index] is not None:
             return None
         for entry in self.several:
@@ -199,17 +198,17 @@ class GradientRules:
         return None
 
     def plan(self) -> Plan:
-        """Return what recording a call has to keep."""
+        """Return which values a recorded call has to save."""
         rules = [rule for rule in (*self.definitions, *self.raw) if rule is not None]
         rules += [rule for _, rule in self.several]
         rules += [*self.several_raw.values(), *self.jvp.values(), *self.into.values()]
-        reads_arguments, reads_answer = values_read(rules)
-        return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
+        reads_arguments, reads_result = values_read(rules)
+        return Plan(reads_arguments, reads_result, frozenset(self.shapes_only))
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
         """Return what the rules of the inputs at the positions `indices` read.
 
-        The positions of the arguments (None: all of them), and whether they read the answer.
+        The positions of the arguments (None: all of them), and whether they read the result.
         """
         positions = [index for index in indices if index < len(self.definitions)]
         rules = [forms[index] for index in positions for forms in (self.definitions, self.raw)]
@@ -220,7 +219,7 @@ class GradientRules:
 
 
 def values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
-    """Return (positions of the arguments that the rules read, None if unknown; whether they read the answer)."""
+    """Return (positions of the arguments that the rules read, None if unknown; whether they read the result)."""
     reads: set[int] = set()
     reads_result = False
     for rule in rules:
@@ -234,9 +233,9 @@ def values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
 
 
 def parameters_read(rule: Rule) -> tuple[set[str], tuple[str, ...]] | None:
-    """Return (the names of the parameters that a rule reads, those by position in order); None if that is not told.
+    """Return (the names of the parameters that a rule reads, those by position in order); None if unknown.
 
-    What no rule reads is not kept until backward. A parameter is read if its code loads it, or an inner function does.
+    What no rule reads is not saved for backward. A parameter is read if its code loads it, or an inner function does.
     """
     rule = getattr(rule, "adapted_from", rule)
     code = getattr(rule, "__code__", None)
@@ -256,7 +255,7 @@ def parameters_read(rule: Rule) -> tuple[set[str], tuple[str, ...]] | None:
 
 
 def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
-    """Tell whether a function, or one of users' that it calls by a name, looks at the frames of those that call it."""
+    """Tell whether a function, or a user's function that it calls by name, inspects the frames of its callers."""
     if id(function) in seen:
         return False
     seen.add(id(function))

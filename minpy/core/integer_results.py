@@ -1,8 +1,8 @@
-"""What MXNet's operators answer for integers and booleans, where NumPy would give floating point, or refuse.
+"""Results of MXNet's operators for integers and booleans, where NumPy would return floating point, or raise an error.
 
-The answer for integers has their dtype: it is computed in floating point, float32 at least, and truncated. Booleans, of
-which MXNet refuses most, count as 0 and 1 in float32 where NumPy's answer is floating point, or a refusal. All of this
-is for calls that did not give a plain answer, so that no other call pays for it.
+The result for integers has their dtype: it is computed in floating point, float32 at least, and truncated. Booleans, of
+which MXNet refuses most, count as 0 and 1 in float32 where NumPy returns floating point, or raises an error. This is
+for calls whose plain result is one of these, so that no other call pays for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Compute = Callable[[list[Any]], Any]
 
 
 def in_their_dtype(compute: Compute, raws: Sequence[Any], result: Any) -> Any:
-    """Return the answer for arrays, if they hold integers or booleans; numbers beside them are cast first.
+    """Return the result for arrays, if they hold integers or booleans; numbers beside them are cast first.
 
     `result`: what `compute` returned for `raws`, arrays and numbers: in floating point.
     """
@@ -36,7 +36,7 @@ def in_their_dtype(compute: Compute, raws: Sequence[Any], result: Any) -> Any:
 
 
 def refused(compute: Compute, raws: Sequence[Any]) -> numpy.ndarray | None:
-    """Return the answer for arrays that NumPy refused (`-mask`, `2 ** -1`); None if they are not such arrays."""
+    """Return the result for arrays that NumPy refused (`-mask`, `2 ** -1`); None if they are not such arrays."""
     dtype = _common_dtype(raws)
     if dtype is None:
         return None

@@ -1,4 +1,4 @@
-"""What the tape is made of: recorded calls, the outputs of those with several, and leaves.
+"""The parts of the tape: recorded calls, the outputs of those with several, and leaves.
 
 There is no global list: an array holds its node, a node holds its parents, and a graph dies with its arrays.
 """
@@ -19,8 +19,8 @@ __all__ = ["Leaf", "Node", "Output", "attach_outputs", "connect", "record_node"]
 class Node:
     """One recorded call of an operator.
 
-    `arguments` and `result` are what the gradient rules may read: raw values, with None where no rule looks.
-    `parents` has one entry an argument: the node that it came from, or None if it needs no gradient.
+    `arguments` and `result` are what the gradient rules may read: raw values, with None for those that no rule reads.
+    `parents` has one entry for each argument: the node that it came from, or None if it needs no gradient.
     """
 
     __slots__ = (
@@ -45,8 +45,8 @@ class Node:
     parents: Sequence[Any] | None
     shape: Any
     dtype: Any
-    changed: int  # set when the array that stands here is changed and nothing is recorded: the time of that
-    freed: int  # set when a walk frees the graph, with `parents` becoming None: the time of that
+    changed: int  # the time at which its array was changed while nothing was recorded; unset before
+    freed: int  # the time at which a walk freed the graph and set `parents` to None; unset before
 
     def __repr__(self) -> str:
         return f"<Node {self.sequence} {self.operator.__name__} -> {describe(self)}>"
@@ -69,7 +69,7 @@ class Output:
 
 
 class Leaf:
-    """A variable: where gradients end up. `gradient` is the array that `backward` writes, which then sets `fresh`."""
+    """A variable, which receives gradients. `gradient` is the array that `backward` writes, which then sets `fresh`."""
 
     __slots__ = ("dtype", "fresh", "gradient", "request", "sequence", "shape")
 
@@ -88,7 +88,7 @@ class Leaf:
 def record_node(
     operator: Any, arguments: Sequence[Any], result: Any, attributes: dict[str, Any], parents: Sequence[Any]
 ) -> Node:
-    """Return a node for a call whose rules will be given `arguments` and `result`."""
+    """Return a node for a call, with the arguments and the result that its rules will read."""
     node: Node = object.__new__(Node)
     node.sequence = now()
     node.operator = operator
@@ -100,12 +100,12 @@ def record_node(
 
 
 def attach_outputs(node: Node, outputs: Sequence[numpy.ndarray]) -> list[Output]:
-    """Give `node` several outputs, and return what their arrays hold as nodes."""
+    """Give `node` several outputs, and return the nodes of their arrays."""
     node.shape = tuple(output.shape for output in outputs)
     node.dtype = tuple(output.dtype for output in outputs)
     return [Output(node, index, output) for index, output in enumerate(outputs)]
 
 
 def connect(data: numpy.ndarray, node: Any) -> Array:
-    """Return an array with NumPy's semantics around `data`, standing where `node` stands on the tape."""
+    """Return an array with NumPy's semantics around `data`, with a node of the tape."""
     return new_array(FRONT_ENDS["numpy"], data, node)

@@ -1,4 +1,4 @@
-"""Whether a notebook shows what a program has to show."""
+"""Whether a notebook shows what a program prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["in_notebook"]
 
 
 def in_notebook() -> bool:
-    """Tell whether what runs is a cell of a notebook, whose output is no terminal, and is shown all the same.
+    """Tell whether a cell of a notebook runs, whose output is shown although it is not a terminal.
 
     Examples
     --------

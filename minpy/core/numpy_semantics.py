@@ -1,7 +1,7 @@
 """The switches of NumPy's semantics, which `set_np` sets for a thread: arrays, shapes, and the default dtype.
 
-- *arrays*: layers and models are given NumPy's arrays. Functions do not ask: `minpy.np` answers with its own arrays and
-  `minpy.nd` with NDArrays, whatever is set.
+- *arrays*: layers and models are given NumPy's arrays. Functions do not depend on it: `minpy.np` returns its own
+  arrays, and `minpy.nd` NDArrays.
 - *shapes*: an array may have no axes, and lengths of 0. So where shapes are given and inferred, what is not known is -1
   for a length and None for a shape; without the switch it is 0 and ().
 - *dtype*: what is made without a dtype is float64, as in NumPy; without the switch float32.

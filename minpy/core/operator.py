@@ -33,7 +33,7 @@ __all__ = ["Operator"]
 class Operator(Defining):
     """A function of arrays that knows its gradients, and runs in every mode.
 
-    It is made of parts that can be read alone: `signature`, the inputs and attributes; `definition`, the function in
+    Its parts can be read on their own: `signature`, the inputs and attributes; `definition`, the function in
     plain NumPy; `forward`, what runs on raw arrays, which is the definition unless there is a faster kernel;
     `gradients`, the rules; `shape_inference` and `type_inference`.
 
@@ -69,9 +69,9 @@ class Operator(Defining):
     array([1., 8.])
     """
 
-    # (function, its arguments) that find it again, for those that are not found under their name in their module.
+    # (function, arguments) that return it when unpickled, where it is not found under its name in its module.
     unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    # The functions of NumPy's that it is.
+    # The NumPy functions that it implements.
     numpy_functions: Sequence[Callable[..., Any]] = ()
 
     def __init__(
@@ -101,7 +101,7 @@ class Operator(Defining):
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
         if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
             self.arity = -1
-        self.keywords_bound: set[tuple[Any, ...]] = set()
+        self.bound_forms: set[tuple[Any, ...]] = set()
         self.auxiliary = tuple(auxiliary)
         if outputs is not None:
             self.outputs = declared_outputs(outputs, f"{getattr(forward, '__name__', 'the operator')}")
@@ -125,7 +125,7 @@ class Operator(Defining):
         cls.__doc__ = ShownDocstring(cls.__doc__, docstring)  # type: ignore[assignment]
 
     def adopt(self, gradients: GradientRules) -> None:
-        """Take over gradient rules: the tape looks for them at the operator itself."""
+        """Take over gradient rules: the tape reads them from the operator itself."""
         self.gradients = gradients
         self.rules, self.raw_rules = gradients.definitions, gradients.raw
         self.multiple_rules, self.keyword_rules = gradients.several, gradients.by_keyword
@@ -147,12 +147,12 @@ class Operator(Defining):
         return operator
 
     def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
-        """Note that a call has returned a tuple of `count` arrays, or 0: an array alone. Graphs ask for it.
+        """Note for graphs that a call has returned a tuple of `count` arrays, or 0: an array alone.
 
-        Raises an ArgumentError if it is said that there are others.
+        Raises an ArgumentError if another number is declared.
         """
         if type(self.outputs) is LearnedOutputs:
-            if count and count == self.outputs.told:  # by the function's code: all its calls return so many
+            if count and count == self.outputs.count_in_code:  # by the function's code: all its calls return so many
                 self.usual_outputs = count
                 return
             self.outputs.note(count, attributes)
@@ -187,7 +187,7 @@ class Operator(Defining):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else Bound(self, instance)
 
-    # -- what the modes ask --------------------------------------------------------------------------------------
+    # -- for the modes -------------------------------------------------------------------------------------------
 
     @property
     def all_zero(self) -> bool:
@@ -261,21 +261,21 @@ class Operator(Defining):
             arguments = [self.wrap_raw(value) for value in arguments]
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
         rules = self.rules if recorded else self.raw_rules
-        parts: dict[int, Any] = {}
+        computed: dict[int, Any] = {}
         for index in requires_grad:
-            if index in parts:
+            if index in computed:
                 continue
             rule = rules[index] if index < len(rules) else None
             if rule is not None:
-                alone = output_buffers if len(requires_grad) == 1 else None  # or another rule could fail afterwards
-                parts[index] = self._apply(rule, index, result, arguments, attributes, gradient, alone)
+                buffers = output_buffers if len(requires_grad) == 1 else None  # or another rule could fail afterwards
+                computed[index] = self._apply(rule, index, result, arguments, attributes, gradient, buffers)
                 continue
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
-                    form = rule if recorded else self.gradients.several_raw.get(rule, rule)
-                    alone = None if parts or not self._covers(rule, requires_grad) else output_buffers
-                    results = self._apply(form, index, result, arguments, attributes, gradient, alone)
+                    chosen_rule = rule if recorded else self.gradients.several_raw.get(rule, rule)
+                    buffers = None if computed or not self._covers(rule, requires_grad) else output_buffers
+                    results = self._apply(chosen_rule, index, result, arguments, attributes, gradient, buffers)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
                         raise GradientError(
@@ -285,13 +285,13 @@ class Operator(Defining):
                     for position, cotangent in zip(indices, results, strict=True):
                         rule_of_several = self.gradients.of_several(position)
                         if rule_of_several is not None and rule_of_several[1] is rule:
-                            parts[position] = cotangent
+                            computed[position] = cotangent
                     break
             else:
                 raise self.missing_rule(index)
         if self.kind == "mxnet":
-            return [_to_numpy_semantics(parts[index], gradient) for index in requires_grad]
-        return [parts[index] for index in requires_grad]
+            return [_to_numpy_semantics(computed[index], gradient) for index in requires_grad]
+        return [computed[index] for index in requires_grad]
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class Operator(Defining):
         return user_functions.user_error(self, error, role, arguments, upstream, advice if takes_each else "")
 
     def unstaged(self, index: int, result: Any) -> GradientError:
-        """Return the error for a rule that has returned something else than a function."""
+        """Return the error for a rule that has not returned a function."""
         return GradientError(
             f"{self.describe_rule(index)} returned {describe(result)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."

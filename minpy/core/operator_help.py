@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["ShownDocstring", "docstring", "gradients_section", "shown_names"]
 
-# What people who write operators call and read. The rest is what the parts of minpy ask of each other.
+# What people who write operators call and read. The other names are internal.
 _FOR_USERS = (
     "check",
     "compile",
@@ -78,17 +78,17 @@ def gradients_section(operator: Any) -> str:
         if index >= operator.is_method:
             argnum = index - operator.is_method
             missing = f"none; {operator.__name__}.def_grad(rule, argnum={argnum}) adds one"
-            lines.append(f"{name} : {_kind_of_rule(rules, index) or missing}")
+            lines.append(f"{name} : {_rule_text(rules, index) or missing}")
     if operator.signature.variadic is not None:
         count = len(operator.signature.inputs)
         missing = f"none; {operator.__name__}.def_multiple_grad(rule) adds them"
-        lines.append(f"*{operator.signature.variadic} : {_kind_of_rule(rules, count) or missing}")
+        lines.append(f"*{operator.signature.variadic} : {_rule_text(rules, count) or missing}")
     lines += [f"{name} : by a rule" for name in rules.by_keyword]
     return "\n".join(["Gradients", "---------", *(lines or ["none: it has no inputs"])])
 
 
-def _kind_of_rule(rules: Any, index: int) -> str:
-    """Return what gives the gradient of the input at a position; an empty text if nothing does."""
+def _rule_text(rules: Any, index: int) -> str:
+    """Return in words what gives the gradient of the input at a position; an empty text if nothing does."""
     if rules.is_zero(index):
         return "zero"
     forward = ", and one of forward mode" if index in rules.jvp else ""
@@ -98,9 +98,9 @@ def _kind_of_rule(rules: Any, index: int) -> str:
 
 
 def shown_names(operator: Any, base: type) -> list[str]:
-    """Return what `dir` lists of an operator: Python's own names, those for users, and those that classes outside add.
+    """Return what `dir` lists of an operator: Python's own names, those for users, and those of other classes.
 
-    `base`: the class of operators: what classes derived from it define is listed, unless they are of the core.
+    `base` is the class of operators: what subclasses outside of the core define is listed, too.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""How many outputs a user's function has: as was said, else as its code says, else as it was seen to return.
+"""The number of outputs of a user's function: as declared, else as in its code, else as its calls returned.
 
-Arrays need not know it before they call, but a graph does.
+Calls on arrays need not know it in advance, but a graph does.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = [
 
 _BUILDING = ("BUILD_TUPLE", "BUILD_LIST")
 _UNREAD = -1
-_MOST_SEEN = 1000  # combinations of attributes that are remembered, the latest
+_MAX_SEEN = 1000  # combinations of attributes that are remembered, the latest
 
 
 def numbered_outputs(count: int) -> list[str]:
-    """Return names for outputs that nobody has named: 'output0', 'output1', ...; one alone is 'output'."""
+    """Return names for outputs without names: 'output0', 'output1', ...; one alone is 'output'."""
     return ["output"] if count == 1 else [f"output{index}" for index in range(count)]
 
 
 def declared_outputs(outputs: Any, where: str) -> Sequence[str]:
-    """Return the names of outputs, of which a user has given the names, all distinct, or the number.
+    """Return the names of outputs that a user has declared by their names, all distinct, or by their number.
 
     >>> declared_outputs(2, 'customop')
     ['output0', 'output1']
@@ -54,25 +54,25 @@ def declared_outputs(outputs: Any, where: str) -> Sequence[str]:
 
 
 def require_declared(operator: str, names: Sequence[str], count: int) -> None:
-    """Raise unless a call returned what its outputs are said to be: a tuple of `count` arrays, or 0, an array alone."""
+    """Raise unless a call returned the outputs that are declared: a tuple of `count` arrays, or 0, an array alone."""
     if count == len(names) > 1 or (count == 0 and len(names) == 1):
         return
-    said = f"its outputs are said to be {len(names)}: {', '.join(names)}"
+    declared = f"its outputs are said to be {len(names)}: {', '.join(names)}"
     if count == 0:
-        text = f"returned one array, and {said}. Say outputs=1, or return a tuple with one array for each."
+        text = f"returned one array, and {declared}. Say outputs=1, or return a tuple with one array for each."
     elif count == 1:
-        text = f"returned a tuple of one array, and {said}. " + (
+        text = f"returned a tuple of one array, and {declared}. " + (
             "Return the array itself."
             if len(names) == 1
             else "Say outputs=1 and return the array itself, or return one array for each."
         )
     else:
-        text = f"returned {count} array(s), and {said}. Say outputs={count}, or return one array for each."
+        text = f"returned {count} array(s), and {declared}. Say outputs={count}, or return one array for each."
     raise ArgumentError(f"{operator}: its forward {text}")
 
 
 def number_returned(function: Any) -> int | None:
-    """Return how many values the function's code returns in a tuple or list; None where it does not say.
+    """Return how many values the function's code returns in a tuple or list; None if it does not tell.
 
     Examples
     --------
@@ -107,12 +107,12 @@ class LearnedOutputs:
     ['output0', 'output1', 'output2']
     """
 
-    __slots__ = ("_defaults", "_function", "_read", "_seen", "_varying")
+    __slots__ = ("_count_in_code", "_defaults", "_function", "_seen", "_varying")
 
     def __init__(self, function: Callable[..., Any], defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._function = function
         self._defaults = defaults
-        self._read: int | None = _UNREAD
+        self._count_in_code: int | None = _UNREAD
         self._seen: dict[str, int] = {}
         self._varying: set[str] = set()
 
@@ -120,11 +120,11 @@ class LearnedOutputs:
         return numbered_outputs(self.count(attributes) or 1)
 
     def note(self, count: int, attributes: Mapping[str, Any]) -> None:
-        """Note how many arrays a call returned in a tuple or list; 0 for an array that is in none."""
+        """Note how many arrays a call returned in a tuple or list; 0 for an array alone."""
         key = self._key(attributes)
         if self._seen.get(key, count) != count:
             self._varying.add(key)
-        elif len(self._seen) >= _MOST_SEEN and key not in self._seen:
+        elif len(self._seen) >= _MAX_SEEN and key not in self._seen:
             earlier = [*self._seen]  # at once: other threads may note, too
             self._seen.pop(earlier[0], None)
         self._seen[key] = count
@@ -134,30 +134,30 @@ class LearnedOutputs:
         return bool(self._varying) and self._key(attributes) in self._varying
 
     def count(self, attributes: Mapping[str, Any]) -> int | None:
-        """Return how many arrays a call returns in a tuple, 0 for an array that is in none; None if nothing is known.
+        """Return how many arrays a call returns in a tuple, 0 for an array alone; None if nothing is known.
 
-        Of attributes that no call has had, it is what all other calls have returned.
+        For attributes that no call has had, it is what all other calls have returned.
         """
-        number = self.known(attributes)
+        number = self.exact_count(attributes)
         if number is None and len(counts := {*self._seen.values()}) == 1:
             return counts.pop()
         return number
 
-    def known(self, attributes: Mapping[str, Any]) -> int | None:
+    def exact_count(self, attributes: Mapping[str, Any]) -> int | None:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
         if self._seen and (seen := self._seen.get(self._key(attributes))) is not None:
             return seen
-        return self.told
+        return self.count_in_code
 
     @property
-    def told(self) -> int | None:
-        """How many arrays in a tuple the function's code says that it returns; None if it does not say."""
-        if self._read == _UNREAD:
-            self._read = number_returned(self._function)
-        return self._read
+    def count_in_code(self) -> int | None:
+        """How many arrays the function returns in a tuple, as its code tells; None if it does not tell."""
+        if self._count_in_code == _UNREAD:
+            self._count_in_code = number_returned(self._function)
+        return self._count_in_code
 
     def _key(self, attributes: Mapping[str, Any]) -> str:
-        """Return what two calls have in common that have the same attributes."""
+        """Return a text that is equal for equal attributes."""
         if not attributes and not self._defaults:
             return ""
         named = {**self._defaults, **attributes}
@@ -165,6 +165,6 @@ class LearnedOutputs:
 
 
 def returns_tuple_of_one(operator: Any, attributes: Mapping[str, Any]) -> bool:
-    """Tell whether an operator is a function of a user's that returns one array in a tuple or list."""
+    """Tell whether an operator is a user's function that returns one array in a tuple or list."""
     outputs = operator.outputs
     return type(outputs) is LearnedOutputs and outputs.count(attributes) == 1

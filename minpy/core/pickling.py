@@ -1,4 +1,4 @@
-"""Operators pickle as functions do: by reference, so that what is unpickled is the operator that there is."""
+"""Operators pickle as functions do: by reference, so that unpickling returns the existing operator."""
 
 from __future__ import annotations
 

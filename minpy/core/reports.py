@@ -1,4 +1,4 @@
-"""What operators tell of themselves: what was checked, printed as a table, and what tracing came to."""
+"""Reports on operators: of checks, printed as a table, and of tracing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OK, SKIPPED, FAILED = "ok", "skipped", "failed"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One check: `result` is 'ok', 'skipped' or 'failed'; `detail` is what a failure's message says of it."""
+    """One check: `result` is 'ok', 'skipped' or 'failed'; `detail` is its part of a failure's message."""
 
     what: str
     result: str
@@ -64,13 +64,13 @@ class Report:
     __repr__ = __str__
 
     def require_success(self, name: str) -> Report:
-        """Return the report, or raise `CheckError` with the first failure in front if there is one."""
+        """Return the report, or raise `CheckError` if there is a failure."""
         failures = self.failures
         if not failures:
             return self
-        more = f" ({len(failures)} checks failed)" if len(failures) > 1 else ""
+        count = f" ({len(failures)} checks failed)" if len(failures) > 1 else ""
         details = "\n".join(row.detail or f"{row.what}: {row.note}" for row in failures)
-        error = CheckError(f"{name}.check{more}: {details}\n\n{self}")
+        error = CheckError(f"{name}.check{count}: {details}\n\n{self}")
         error.report = self
         raise error from failures[0].cause
 

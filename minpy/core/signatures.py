@@ -37,20 +37,20 @@ class Attribute:
     annotation: Any
     default: Any
     scope: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    # What has been found out: the annotated type under 'type', and for types of values what `taken` answers.
-    found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    # The annotated type under 'type', and for types of values the result of `accepts`.
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def type(self) -> Any:
         """The annotated type; None if there is none, or one that cannot be read."""
         if not isinstance(self.annotation, str):
             return self.annotation
-        if "type" not in self.found:
+        if "type" not in self.cache:
             try:
-                self.found["type"] = eval(_compiled(self.annotation), vars(typing), self.scope)
+                self.cache["type"] = eval(_compiled(self.annotation), vars(typing), self.scope)
             except (NameError, AttributeError, SyntaxError, TypeError):
                 return None
-        return self.found["type"]
+        return self.cache["type"]
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -59,27 +59,27 @@ class Attribute:
             word for kind in _options(self.type) if typing.get_origin(kind) is Literal for word in typing.get_args(kind)
         )
 
-    def taken(self, cls: builtins.type) -> bool | frozenset[Any]:
-        """Tell whether values of a class can be taken: all of them, none, or the values that are returned."""
-        if cls not in self.found:
+    def accepts(self, cls: builtins.type) -> bool | frozenset[Any]:
+        """Tell whether values of a class are accepted: all of them, none, or the values that are returned."""
+        if cls not in self.cache:
             if cls is type(None) and self.default is None:
-                self.found[cls] = True
+                self.cache[cls] = True
             else:
-                self.found[cls] = _taken(self.type, cls)
-        accepted: bool | frozenset[Any] = self.found[cls]
+                self.cache[cls] = _accepts(self.type, cls)
+        accepted: bool | frozenset[Any] = self.cache[cls]
         return accepted
 
     def require(self, value: Any, operator_name: str) -> None:
-        """Raise the error for a value that cannot be taken.
+        """Raise the error for a value that is not accepted.
 
         Raises
         ------
         ArgumentValueError
             For another word than those of an enumeration, or a value of another type than the annotated one.
         """
-        accepted = self.found.get(type(value))
+        accepted = self.cache.get(type(value))
         if accepted is None:
-            accepted = self.taken(type(value))
+            accepted = self.accepts(type(value))
         if accepted is True or (accepted and value in accepted):
             return
         options = _options(self.type)
@@ -103,7 +103,7 @@ def _options(kind: Any) -> tuple[Any, ...]:
 
 
 _DESCRIBED = {bool: "True or False", int: "an integer", float: "a number"}
-_TRUTH: frozenset[Any] = frozenset((0, 1))
+_ZERO_OR_ONE: frozenset[Any] = frozenset((0, 1))
 
 
 def _described(kind: Any) -> str:
@@ -113,8 +113,8 @@ def _described(kind: Any) -> str:
     return "a tuple of numbers" if float in members else "a tuple of integers"
 
 
-def _taken(kind: Any, cls: builtins.type) -> bool | frozenset[Any]:
-    """Answer `Attribute.taken` for the annotation `kind`. What has no protocol of a number or sequence is refused."""
+def _accepts(kind: Any, cls: builtins.type) -> bool | frozenset[Any]:
+    """Return `Attribute.accepts` for the annotation `kind`: classes need the protocol of a number or sequence."""
     for option in _options(kind):
         origin = typing.get_origin(option)
         if origin is Literal:
@@ -124,7 +124,7 @@ def _taken(kind: Any, cls: builtins.type) -> bool | frozenset[Any]:
             if issubclass(cls, (bool, numpy.bool_)):
                 return True
             if issubclass(cls, (int, numpy.integer)):
-                return _TRUTH
+                return _ZERO_OR_ONE
         elif option is int:
             if hasattr(cls, "__index__"):
                 return True
@@ -135,7 +135,7 @@ def _taken(kind: Any, cls: builtins.type) -> bool | frozenset[Any]:
             number = "__float__" if float in typing.get_args(option) else "__index__"
             if issubclass(cls, (tuple, list, numpy.ndarray)) or hasattr(cls, number):
                 return True
-            if cls is type(None) and option is kind and number == "__index__":  # a shape that is not said, as in MXNet
+            if cls is type(None) and option is kind and number == "__index__":  # an omitted shape, as in MXNet
                 return True
         elif option is not type(None) or cls is type(None):
             return True
@@ -152,8 +152,8 @@ class Signature:
     """Inputs and attributes of an operator, in order.
 
     `variadic` is the name of a `*inputs` parameter; `open_ended` says whether there is a `**attributes`; `function` is
-    what they were read from. `synonyms` are further names under which calls may give an argument, and which one.
-    `bare` says of an operator with attributes that it has none in MXNet.
+    what they were read from. `synonyms` maps further names of arguments to the names here.
+    `bare` is set for an operator with attributes that has none in MXNet.
     """
 
     inputs: tuple[str, ...]
@@ -167,29 +167,29 @@ class Signature:
 
     @property
     def ignores_attributes(self) -> bool:
-        """Whether an operator of MXNet's takes any attribute, and ignores it: one that has none there does."""
+        """Whether the operator ignores unknown attributes, as MXNet's operators without attributes do."""
         return self.bare or (not self.attributes and self.variadic is None)
 
     @property
     def text(self) -> inspect.Signature | None:
-        """What `help()` shows; None if the signature was not read from a function."""
+        """The signature that `help()` shows; None if the signature was not read from a function."""
         if isinstance(self.function, numpy.ufunc):
             return inspect.Signature(
                 [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
             )
         if self.function is None:
             return None
-        whole = inspect.signature(self.function)
+        full = inspect.signature(self.function)
         shown = [
             parameter
-            for name, parameter in whole.parameters.items()
+            for name, parameter in full.parameters.items()
             if parameter.kind is not parameter.KEYWORD_ONLY or name in self.attributes
         ]
-        return whole.replace(parameters=shown)
+        return full.replace(parameters=shown)
 
 
 class ShownSignature:
-    """An operator's `__signature__`, composed when it is asked for; the class itself has none."""
+    """An operator's `__signature__`, computed on access; the class itself has none."""
 
     def __get__(self, operator: Any, owner: type) -> inspect.Signature:
         text: inspect.Signature | None = None if operator is None else operator.signature.text
@@ -264,7 +264,7 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     >>> parse_attribute('True', Attribute('no_bias', bool, False), 'FullyConnected')
     True
     """
-    accepted = attribute.found.get(str)
+    accepted = attribute.cache.get(str)
     if type(accepted) is frozenset and value in accepted:  # a word of an enumeration, found so before
         return value
     kind = attribute.type

@@ -32,7 +32,7 @@ def line_of_program() -> str:
 
 
 def warn_at_program(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the program that runs now, however many calls of minpy's lie between."""
+    """Warn at the line of the program that runs now, however many calls inside minpy lie between."""
     frame: FrameType | None = sys._getframe(1)
     for level in itertools.count(2):
         if frame is None or _is_of_program(frame.f_code.co_filename):

@@ -1,4 +1,4 @@
-"""What `with` statements set for a thread, such as the two flags of imperative differentiation.
+"""Values that `with` statements set for a thread, such as the two flags of imperative differentiation.
 
 An interrupt (Ctrl-C, a timer) is raised where Python code calls something, jumps back or begins: also on the way into
 an `__exit__` that is written in Python, before its first line. So scopes are left in C, by one `dict.update` of the
@@ -20,7 +20,7 @@ __all__ = ["TRACES", "Scope", "ThreadValues", "leaving", "questions", "state", "
 class ThreadValues(threading.local):
     """Values of a thread, as attributes, that scopes set and restore.
 
-    A scope stores into `vars(values)` what it sets, and `leave`: what restores all that it changes, `leave` as well.
+    A scope stores its values in `vars(values)`, and `leave`: the function that restores all of them, `leave` as well.
     """
 
     leave: Callable[[], None]
@@ -55,21 +55,21 @@ class _State(ThreadValues):
 
 
 class _Questions(ThreadValues):
-    # Set when a program asks whether it trains or is recorded: what it computes may depend on that.
+    # Set when a program reads the flags, because what it computes may depend on them.
     training: bool
     recording: bool
 
 
 class _Tracing(ThreadValues):
-    trace: Any  # what notes what a block's forward does, in a thread in which one is traced
-    modes: Any  # what a trace of a block began with, of recording and training; None: there is no trace
+    trace: Any  # what records a block's forward, in a thread in which one is traced
+    modes: Any  # recording and training as a block's trace began; None: there is no trace
     eager: bool  # whether hybridized blocks are run as they are written
 
 
 state = _State(recording=False, training=False, bridging=False)
 questions = _Questions(training=False, recording=False)
 tracing = _Tracing(trace=None, modes=None, eager=False)
-# The traces that go on in any thread: a list that is empty almost always, which costs next to nothing to ask.
+# The traces that run in any thread: the list is almost always empty, which is cheap to check.
 TRACES: list[Any] = []
 
 

@@ -22,14 +22,14 @@ _add: Any = numpy.add.reduce
 _FEW = 256
 # How many rows are added one after the other, where there are more.
 _ROWS = 128
-# Bytes of rows that are added as one long one: enough to make the inner loop long, and no more than a page.
+# Bytes of rows that are joined to a longer one: enough to make the inner loop long, and no more than a page.
 _WIDTH = 4096
 
 
 def sum_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
     """Return the sum over axes (None: all), in the dtype of the data: float16 is added up in float32, and rounded once.
 
-    What is no raw array is given to `numpy.sum`.
+    Anything but a raw array is passed to `numpy.sum`.
 
     Examples
     --------
@@ -106,13 +106,13 @@ def _blocked(data: numpy.ndarray, axis: Any, keepdims: bool, dtype: Any) -> Any:
     if ndim in reduced or len(reduced) < len(summed_axes) or 0 in shape:
         return _add(data, axis=axis, dtype=dtype, keepdims=keepdims)
     if min(strides) < 0:  # backwards: the sum is the same
-        back = {position for position in reduced if strides[position] < 0}
-        data = data[tuple(slice(None, None, -1 if position in back else 1) for position in range(ndim))]
+        backwards = {position for position in reduced if strides[position] < 0}
+        data = data[tuple(slice(None, None, -1 if position in backwards else 1) for position in range(ndim))]
         strides = data.strides
     order: Sequence[int] = range(ndim)
     if not data.flags.c_contiguous:
         order = sorted(order, key=lambda position: abs(strides[position]), reverse=True)
-    lengths: list[int] = []  # in the order of memory, with axes that lie one in the other as one
+    lengths: list[int] = []  # in the order of memory, with nested axes as one
     is_reduced: list[bool] = []
     step = 0
     for position in order:
@@ -126,13 +126,13 @@ def _blocked(data: numpy.ndarray, axis: Any, keepdims: bool, dtype: Any) -> Any:
         step = strides[position]
     total = _sum(data.transpose(order).reshape(lengths), is_reduced, dtype)
     if keepdims:
-        kept_shape = [1 if position in reduced else length for position, length in enumerate(shape)]
+        result_shape = [1 if position in reduced else length for position, length in enumerate(shape)]
     else:
-        kept_shape = [length for position, length in enumerate(shape) if position not in reduced]
+        result_shape = [length for position, length in enumerate(shape) if position not in reduced]
     if type(order) is range:
-        return total.reshape(kept_shape)
+        return total.reshape(result_shape)
     axes = [position for position in order if position not in reduced]
-    return total.reshape([shape[position] for position in axes]).transpose(numpy.argsort(axes)).reshape(kept_shape)
+    return total.reshape([shape[position] for position in axes]).transpose(numpy.argsort(axes)).reshape(result_shape)
 
 
 def _sum(data: numpy.ndarray, is_reduced: Sequence[bool], dtype: Any) -> Any:
@@ -152,15 +152,15 @@ def _sum_rows(data: numpy.ndarray, axis: int, dtype: Any) -> Any:
     if count <= _FEW:
         return _add(data, axis=axis, dtype=dtype)
     before, after = shape[:axis], shape[axis + 1 :]
-    together, width = 1, math.prod(after)
+    joined, width = 1, math.prod(after)
     if data.strides[axis] == width * data.itemsize and len(after) == 1:
-        together = max(1, min(_WIDTH // data.strides[axis], count // _ROWS))
-    blocks = -(-count // (together * _ROWS))
-    rows = count // (together * blocks)
-    end = blocks * rows * together
-    at = (slice(None),) * axis
-    main = data if end == count else data[(*at, slice(0, end))]
-    lengths = (together * width,) if together > 1 else after
+        joined = max(1, min(_WIDTH // data.strides[axis], count // _ROWS))
+    blocks = -(-count // (joined * _ROWS))
+    rows = count // (joined * blocks)
+    end = blocks * rows * joined
+    prefix = (slice(None),) * axis
+    main = data if end == count else data[(*prefix, slice(0, end))]
+    lengths = (joined * width,) if joined > 1 else after
     sums = _add(main.reshape(*before, blocks, rows, *lengths), axis=axis + 1, dtype=dtype)
-    total = _sum_rows(sums.reshape(*before, blocks * together, *after), axis, None)
-    return total if end == count else total + _sum_rows(data[(*at, slice(end, None))], axis, dtype)
+    total = _sum_rows(sums.reshape(*before, blocks * joined, *after), axis, None)
+    return total if end == count else total + _sum_rows(data[(*prefix, slice(end, None))], axis, dtype)

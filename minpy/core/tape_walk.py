@@ -27,7 +27,7 @@ __all__ = ["conform", "gradients", "reachable"]
 
 numpy_array = numpy.ndarray
 _by_sequence = attrgetter("sequence")
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 def gradients(
@@ -69,7 +69,7 @@ def gradients(
         gradient. The graph is then kept, and no array has been written.
     """
     if targets is None and not create_graph and len(heads) == 1 and not since:
-        results = _walk_alone(heads[0], head_gradients[0], retain_graph)
+        results = _walk_single_node(heads[0], head_gradients[0], retain_graph)
         if results is not None:
             return results
     order = reachable(heads, since)
@@ -89,7 +89,7 @@ def gradients(
             warnings.warn(_CHANGED.format(describe(node)), stacklevel=4)
 
     pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
-    if len(pending) < len(heads):  # one of them is there twice
+    if len(pending) < len(heads):  # one of them is repeated
         pending.clear()
         for node, gradient in zip(heads, head_gradients, strict=True):
             _add(pending, node, gradient)
@@ -110,10 +110,10 @@ def gradients(
     return results
 
 
-def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] | None:
-    """Take a raw gradient back through the only node of a graph, as `gradients` does through many.
+def _walk_single_node(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] | None:
+    """Propagate a raw gradient through the only node of a graph, as `gradients` does through many.
 
-    Returns None if the node does not stand on leaves alone, or if something was changed in place since its call.
+    Returns None if not all of the node's inputs are leaves, or if something was changed in place since its call.
     """
     operator = node.operator
     if operator is None or node.parents is None or node.sequence <= last_write():
@@ -140,7 +140,7 @@ def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] 
     if zeros:
         for leaf in zeros.difference(pending):
             pending[leaf] = numpy.zeros(leaf.shape, leaf.dtype)
-    if len(pending) > 1:  # latest first, as `reachable` has them
+    if len(pending) > 1:  # latest first, as from `reachable`
         pending = {leaf: pending.pop(leaf) for leaf in sorted(pending, key=_by_sequence, reverse=True)}
     if not retain_graph and node.parents:
         node.parents = node.arguments = node.result = None
@@ -149,7 +149,7 @@ def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] 
 
 
 def _last_taking_buffers(order: Sequence[Any]) -> Any:
-    """Return the node that is walked last but for leaves, if it takes buffers for its gradients."""
+    """Return the last node of a walk that is not a leaf, if it takes buffers for its gradients."""
     for node in reversed(order):
         if type(node) is not Leaf:
             return node if node.operator is not None and node.operator.takes_buffers else None
@@ -157,12 +157,12 @@ def _last_taking_buffers(order: Sequence[Any]) -> Any:
 
 
 def _output_buffers(
-    node: Node, leaves: Iterable[Any], pending: Mapping[Any, Any] = _NOTHING
+    node: Node, leaves: Iterable[Any], pending: Mapping[Any, Any] = _EMPTY
 ) -> dict[int, OutputBuffer] | None:
-    """Return where the gradients of a node's arguments may be computed; None if that is nowhere.
+    """Return the buffers in which the gradients of a node's arguments may be computed; None if there are none.
 
-    These are buffers of leaves that nobody else knows, and each is the place of one gradient only. It is the last node
-    of a walk to `leaves`, after which nothing fails; `pending` has the gradients that others have computed.
+    These are unshared buffers of leaves, each of one gradient only. The node is the last of a walk to `leaves`, after
+    which nothing fails; `pending` has the gradients that other nodes have computed.
     """
     parents = node.parents or ()
     large = {
@@ -175,14 +175,14 @@ def _output_buffers(
     }
     if not large:
         return None
-    once, often = set[int](), set[int]()
+    seen, repeated = set[int](), set[int]()
     for identity in (*[id(leaf.gradient) for leaf in leaves], *map(id, parents)):
-        (often if identity in once else once).add(identity)
+        (repeated if identity in seen else seen).add(identity)
     buffers: dict[int, numpy.ndarray] = {}
     for position, (leaf, target) in large.items():
-        if leaf in pending or id(target) in often or id(leaf) in often or not is_unseen(target):
+        if leaf in pending or id(target) in repeated or id(leaf) in repeated or not is_unseen(target):
             continue
-        if target._data.flags.carray and aligned.is_large(target._data):  # in C's order, and one may write to it
+        if target._data.flags.carray and aligned.is_large(target._data):  # in C's order, and writable
             buffers[position] = target._data
     if not buffers:
         return None
@@ -194,7 +194,7 @@ def _output_buffers(
 
 
 def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
-    """Take raw gradients back to every leaf."""
+    """Propagate raw gradients to every leaf."""
     leaf_gradients: dict[Any, Any] = {}
     zeros: set[Any] = set()  # reached, but only by gradients that are zero
     last = _last_taking_buffers(order)
@@ -230,16 +230,16 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _may_compute_in_leaves(node: Node, leaves: Sequence[Leaf], pending: Mapping[Any, Any]) -> bool:
-    """Tell whether the last node of a walk to `leaves` may write into gradients, for all that the others do there."""
+    """Tell whether the last node of a walk to `leaves` may write into gradients, as no other node does."""
     if type(node.dtype) is tuple or not pending.keys().isdisjoint(node.parents or ()):
         return False
     return len({id(leaf.gradient) for leaf in leaves}) == len(leaves)
 
 
 def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
-    """Take a raw gradient back through a node with one rule an argument.
+    """Propagate a raw gradient through a node with one rule for each argument.
 
-    This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path.
+    This is most of the cost of a backward pass. After a failure, the general path finds the error.
     """
     arguments, result, rules = node.arguments, node.result, operator.raw_rules
     function: Any = None
@@ -310,7 +310,7 @@ def _walk_general(
 
 
 def _has_rules(node: Any) -> bool:
-    """Tell whether all gradients that a node needs are known."""
+    """Tell whether a node has the rules for all gradients that it needs."""
     operator = node.operator
     return all(parent is None or operator.has_rule(index) for index, parent in enumerate(node.parents))
 
@@ -323,7 +323,7 @@ def _zeros(node: Any) -> Any:
 def _walk_to(
     targets: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
 ) -> dict[Any, Any]:
-    """Take gradients back to the nodes `targets` (None: every leaf), recording the rules if asked to."""
+    """Propagate gradients to the nodes `targets` (None: every leaf); `create_graph`: record the rules."""
     results: dict[Any, Any] = {}
     in_order = set(order)
     for node in order:
@@ -431,9 +431,9 @@ def reachable(heads: Iterable[Any], since: int = 0) -> list[Any]:
 def _refuse_freed(freed: Iterable[Any], order: Iterable[Any], heads: Iterable[Any]) -> None:
     """Raise if a gradient would have to go through a graph that is freed.
 
-    What was computed of freed arrays afterwards takes them as constants, as the state of a recurrent network that goes
-    on from batch to batch, unless nothing else is left to differentiate. Nor is there anything to say where gradients
-    are zero (as behind `BlockGrad`).
+    Results computed later from freed arrays take them as constants, as the state of a recurrent network that continues
+    from batch to batch, unless nothing else is left to differentiate. Nor is it an error where gradients are zero (as
+    behind `BlockGrad`).
     """
     times = {node: node.freed for node in freed}
     for node in order:
@@ -458,7 +458,7 @@ def _refuse_freed(freed: Iterable[Any], order: Iterable[Any], heads: Iterable[An
 
 
 def _leading_to(targets: set[Any], order: Sequence[Any]) -> list[Any]:
-    """Return the nodes of `order` that are wanted, or that depend on one that is."""
+    """Return the nodes of `order` that are targets, or depend on one."""
     leading = set(targets)
     for node in reversed(order):
         if any(parent in leading for parent in node.parents if parent is not None):
@@ -497,7 +497,7 @@ def _is_used_since(node: Any, order: Sequence[Any], heads: Sequence[Any]) -> boo
 
 
 def _is_read(node: Node, position: int) -> bool:
-    """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the answer."""
+    """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the result."""
     operator = node.operator
     requires_grad = [i for i, parent in enumerate(node.parents or ()) if parent is not None and not operator.is_zero(i)]
     arguments, reads_result = operator.values_read(requires_grad)

@@ -1,6 +1,6 @@
-"""The guards around users' functions: they see read-only inputs, what they return is checked, errors say where.
+"""The guards around users' functions: inputs are read-only, results are checked, errors say where.
 
-Built-in operators are trusted, and run without.
+Built-in operators are trusted, and run without guards.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from minpy.core.state import state
 __all__ = ["call_line", "guarded_input", "read_only", "run_guarded", "user_error"]
 
 
-_OWN = 0x004 | 0x400  # NumPy's flags OWNDATA and WRITEABLE, asked for at once
+_OWNED = 0x004 | 0x400  # NumPy's flags OWNDATA and WRITEABLE
 
 
 def read_only(value: Any) -> Any:
     """Return an array around a buffer that cannot be written; anything else as it is."""
     if type(value) is numpy.ndarray:
         value = value.view()
-        value.setflags(False)  # write: by position it costs less
+        value.setflags(False)  # write=False: by position it costs less
     elif isinstance(value, Array):
         value = value._like(read_only(value._data), value._node)
     return value
@@ -82,9 +82,9 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
 
 
 def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:
-    """Tell whether an array which nobody else refers to is one that nobody else can come to refer to, either."""
+    """Tell whether an array without other references cannot get any later, either."""
     # An 'mxnet' function has no buffers, and cannot have weak references to them: the log of writes has those.
-    return value.flags.num & _OWN == _OWN and (operator.kind == "mxnet" or not getweakrefcount(value))
+    return value.flags.num & _OWNED == _OWNED and (operator.kind == "mxnet" or not getweakrefcount(value))
 
 
 def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) -> Any:
@@ -92,7 +92,7 @@ def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) ->
         fresh = sole and getrefcount(value) <= SOLE_OUTPUT and _is_fresh(operator, value)
         return value if fresh else value.copy()
     if isinstance(value, (numpy.ndarray, numpy.generic, float, int, complex)):
-        if isinstance(value, numpy.ndarray):  # of a subclass, whose methods may return what they like
+        if isinstance(value, numpy.ndarray):  # of a subclass, whose methods may return anything
             return numpy.array(value)
         return numpy.asarray(value) if index is not None else value
     place = "its forward" if index is None else f"output {index} of its forward"
@@ -128,7 +128,7 @@ def user_error(
 
 
 def _advice(operator: Any, error: Exception, inputs: Sequence[Any]) -> str:
-    """Return what to do about a usual mistake that an exception comes of; nothing for others."""
+    """Return advice for an exception that a usual mistake causes; an empty text for others."""
     texts = [
         name for name, value in zip(operator.argument_names(len(inputs)), inputs, strict=True) if type(value) is str
     ]

@@ -180,7 +180,7 @@ class PropOperator(BaseOperator):
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
         """Return what `backward` may read: the inputs' positions, and whether it reads outputs."""
         plan = self.plan()
-        return plan.reads_arguments, plan.reads_answer
+        return plan.reads_arguments, plan.reads_result
 
     def is_zero(self, index: int) -> bool:
         """Tell whether an input is an auxiliary state, which has no gradient."""

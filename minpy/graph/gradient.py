@@ -62,7 +62,7 @@ class VjpNode(BaseOperator):
         self.requires_grad = tuple(requires_grad)
         self.upstream = tuple(upstream)
         self.several = operator.visible_outputs is not None or node.returns_tuple
-        reads, reads_answer = operator.values_read(requires_grad)
+        reads, reads_result = operator.values_read(requires_grad)
         count = len(node.inputs)
         self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
         self.placeholders = [_shaped(value, shapes, dtypes) for value in node.inputs]
@@ -71,11 +71,11 @@ class VjpNode(BaseOperator):
         self.output_shapes = [
             (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
         ]
-        self.results_read = self._results_read(operator, reads_answer)
+        self.results_read = self._results_read(operator, reads_result)
 
-    def _results_read(self, operator: Any, reads_answer: bool) -> tuple[int, ...]:
+    def _results_read(self, operator: Any, reads_result: bool) -> tuple[int, ...]:
         """Return which outputs the rules read; (ANSWER,) for all of them, together."""
-        if not reads_answer:
+        if not reads_result:
             return ()
         if not self.several:
             return (0,)

@@ -1,4 +1,4 @@
-"""`python -m minpy model`: what a model in files is, whether it is whole, and what it answers."""
+"""`python -m minpy model`: what a model in files is, whether it is complete, and what it predicts."""
 
 from __future__ import annotations
 

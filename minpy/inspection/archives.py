@@ -1,4 +1,4 @@
-"""Tar and zip archives read through, member after member: nothing is unpacked to disk, and there are limits."""
+"""Tar and zip archives, read member by member: nothing is unpacked to disk, and sizes are limited."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from minpy.files import accessing
 
 __all__ = ["Archive", "is_archive", "opened", "read_exactly"]
 
-_MOST_MEMBERS = 10_000
-# What is compressed may become so many times as large, or LEAST bytes: parameters hardly shrink, zeros do so much.
-_EXPANDED = 100
-_LEAST = 1 << 30
+_MAX_MEMBERS = 10_000
+# Compressed content may expand by this factor, or to this size: parameters hardly shrink, but zeros do.
+_MAX_EXPANSION = 100
+_MIN_EXPANDED_BYTES = 1 << 30
 _CHUNK = 1 << 20
-_LARGEST_READ = 64 << 20  # at once; what tarfile would read itself is a header
+_MAX_READ = 64 << 20  # at once; what tarfile would read itself is a header
 _DAMAGED = "It is damaged or incomplete: copy or download it again."
-_BROKEN = (
+_READ_ERRORS = (
     tarfile.TarError,
     zipfile.BadZipFile,
     EOFError,
@@ -39,62 +39,62 @@ def is_archive(path: str) -> bool:
     """Tell whether a file begins like an archive, or is named like one."""
     try:
         with open(path, "rb") as file:
-            beginning = file.read(265)
+            header = file.read(265)
     except OSError:
         return False
-    named = path.endswith((".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model"))
-    return beginning.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")) or beginning[257:262] == b"ustar" or named
+    has_ending = path.endswith((".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model"))
+    return header.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")) or header[257:262] == b"ustar" or has_ending
 
 
 class Archive:
-    """An archive that is open; `links` names the members that are links or devices, as far as they have been met."""
+    """An open archive; `links` names the members read so far that are links or devices."""
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self.path = path
         self.links: list[str] = []
         self._file = file
         self._size = os.fstat(file.fileno()).st_size
-        self._most = max(_LEAST, _EXPANDED * self._size)
+        self._max_bytes = max(_MIN_EXPANDED_BYTES, _MAX_EXPANSION * self._size)
         self._members = 0
-        self._bytes = 0
+        self._expanded_bytes = 0
 
     def files(self) -> Iterator[tuple[str, int, BinaryIO]]:
-        """Yield (name, size, stream) of every regular file; a stream lasts until the next is asked for.
+        """Yield (name, size, stream) of every regular file; a stream is valid until the next is requested.
 
-        Where one ends before its size, that is found when it is read, or when the next is asked for.
+        One that is shorter than its size fails when it is read, or when the next is requested.
         """
         try:
-            yield from self._zipped() if zipfile.is_zipfile(self._file) else self._tarred()
+            yield from self._zip_files() if zipfile.is_zipfile(self._file) else self._tar_files()
         except MXNetError:
             raise
-        except _BROKEN as error:
+        except _READ_ERRORS as error:
             self.fail_to_read(error)
 
     def fail_to_read(self, error: Exception) -> NoReturn:
-        """Raise the error for what a library says."""
+        """Raise the error for an exception of a library."""
         self._fail(f"it cannot be read: {str(error).rstrip('.') or type(error).__name__}", _DAMAGED)
 
     def _fail(self, problem: str, advice: str) -> NoReturn:
         raise FileFormatError(f"python -m minpy model: the archive {self.path!r}: {problem}. {advice}") from None
 
     def _count(self, name: str, size: int) -> None:
-        """Count a member, and refuse what is beyond the limits."""
+        """Count a member, and raise an error beyond the limits."""
         self._members += 1
-        self._bytes += size
-        if self._members > _MOST_MEMBERS:
-            self._fail(f"it has more than {_MOST_MEMBERS} members", "A model has a handful: is this one?")
-        if self._bytes > self._most:
+        self._expanded_bytes += size
+        if self._members > _MAX_MEMBERS:
+            self._fail(f"it has more than {_MAX_MEMBERS} members", "A model has a handful: is this one?")
+        if self._expanded_bytes > self._max_bytes:
             self._fail(
-                f"with {name!r}, of {size} bytes, its {self._size} bytes would become more than {self._most}",
+                f"with {name!r}, of {size} bytes, its {self._size} bytes would become more than {self._max_bytes}",
                 "If that is meant, unpack it, and name the -symbol.json file.",
             )
 
-    def _tarred(self) -> Iterator[tuple[str, int, BinaryIO]]:
+    def _tar_files(self) -> Iterator[tuple[str, int, BinaryIO]]:
         self._file.seek(0)
         compressed = self._file.read(2) == b"\x1f\x8b"
         self._file.seek(0)
         source: Any = gzip.GzipFile(fileobj=self._file, mode="rb") if compressed else self._file
-        bounded: Any = _Bounded(source, self._most if compressed else self._size)
+        bounded: Any = _Bounded(source, self._max_bytes if compressed else self._size)
         with tarfile.open(fileobj=bounded, mode="r:") as archive:
             while (member := archive.next()) is not None:
                 self._count(member.name, member.size)
@@ -104,7 +104,7 @@ class Archive:
                 elif not member.isdir():
                     self.links.append(member.name)
 
-    def _zipped(self) -> Iterator[tuple[str, int, BinaryIO]]:
+    def _zip_files(self) -> Iterator[tuple[str, int, BinaryIO]]:
         with zipfile.ZipFile(self._file) as archive:
             for member in archive.infolist():
                 self._count(member.filename, member.file_size)
@@ -122,7 +122,7 @@ class Archive:
 
 
 class _Bounded:
-    """A stream that is read up to a limit, and never much at once: claims take no memory."""
+    """A stream that is read up to a limit, and in small pieces: a wrong size in a header costs no memory."""
 
     def __init__(self, stream: Any, limit: int) -> None:
         self._stream = stream
@@ -130,9 +130,9 @@ class _Bounded:
 
     def read(self, count: int = -1) -> bytes:
         position = self._stream.tell()
-        left = self._limit - position
-        count = left if count < 0 else min(count, left)
-        if count > _LARGEST_READ:
+        remaining = self._limit - position
+        count = remaining if count < 0 else min(count, remaining)
+        if count > _MAX_READ:
             raise tarfile.ReadError(f"a header at byte {position} claims {count} bytes")
         parts = []
         while count > 0:
@@ -154,7 +154,7 @@ class _Bounded:
 
 
 def read_exactly(stream: BinaryIO, size: int, subject: str) -> bytes:
-    """Return the content of a member, of which `size` bytes are claimed."""
+    """Return the content of a member, which should have `size` bytes."""
     content = bytearray()
     while len(content) < size:
         part = stream.read(min(_CHUNK, size - len(content)))

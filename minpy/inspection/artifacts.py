@@ -1,8 +1,7 @@
-"""Where a model lies: a symbol's file and its parameters, by the name of either or of both; in folders and archives.
+"""Find the files of a model: its symbol and its parameters, by the name of either or of both; in folders and archives.
 
-Of archives (`model.tar.gz` as model servers write it, `.zip`, `.mar`, `.model`) nothing is unpacked to disk: what is
-needed is read through the archive, up to limits. Links inside of them are not followed, and where their names lead
-does not matter, as they are no more than names.
+Archives (`model.tar.gz` as model servers write it, `.zip`, `.mar`, `.model`) are not unpacked to disk: their files are
+read in memory, up to limits. Links inside of them are not followed, and names of members are never used as paths.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _COMMAND = "python -m minpy model"
 _EPOCH = re.compile(r"-(\d{4,})\.params$")
 _LARGEST_TEXT = 64 << 20
 _PICTURE_OR_ARRAY = "no model: what a network is to be run on follows --run, after the model."
-_NO_MODELS = {
+_OTHER_FORMATS = {
     (".onnx",): "an ONNX model, which cannot be read yet. Give a -symbol.json and a .params file of MXNet's.",
     (".npy", ".npz"): _PICTURE_OR_ARRAY,
     (".jpg", ".jpeg", ".png", ".bmp"): _PICTURE_OR_ARRAY,
@@ -40,13 +39,13 @@ _NO_MODELS = {
 class Artifact:
     """A model as it was found."""
 
-    source: str  # what was asked for
+    source: str  # the path that was given
     symbol_name: str  # the symbol's file
     symbol: bytes  # its content
     params_name: str = ""  # the parameters' file, if there is one
-    heads: Mapping[str, ArrayHead] | None = None  # what that says of its arrays, by name
+    heads: Mapping[str, ArrayHead] | None = None  # the shapes and dtypes of its arrays, by name
     read: Callable[[], Mapping[str, NDArray]] = dict  # reads the parameters themselves
-    # The shapes of inputs that files beside the model tell, each with where that was read; and what else they tell.
+    # The shapes of inputs from files beside the model, each with the place it was read from; and other facts from them.
     shapes: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     labels: list[str] = field(default_factory=list)  # the names of classes
@@ -56,7 +55,7 @@ class Artifact:
 def find(
     path: str | os.PathLike[str], params: str | os.PathLike[str] | None = None, epoch: int | None = None
 ) -> Artifact:
-    """Find a model's files, and read the symbol's and what stands in front of the parameters."""
+    """Find a model's files, and read the symbol and the headers of the parameters."""
     name = checked_path(_COMMAND, path)
     if params is not None:
         params = checked_path(_COMMAND, params)
@@ -71,19 +70,19 @@ def find(
             return _from_archive(name, archive, params, epoch)
     if params is None and name.endswith(".params") and os.path.isfile(name):
         params = name
-    return _from_files(name, _symbol_of(name), params, epoch)
+    return _from_files(name, _symbol_file(name), params, epoch)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _symbol_of(name: str) -> str:
-    """Return the symbol's file for what was given."""
+def _symbol_file(name: str) -> str:
+    """Return the symbol's file for a path or prefix."""
     if name.endswith(".params"):
         stem = _EPOCH.sub("", name) if _EPOCH.search(name) else name.removesuffix(".params")
         candidates = [f"{stem}-symbol.json", f"{stem}.json"]
     elif os.path.isfile(name) or name.endswith(".json"):
-        for endings, advice in _NO_MODELS.items():
+        for endings, advice in _OTHER_FORMATS.items():
             if name.lower().endswith(endings):
                 raise ArgumentError(f"{_COMMAND}: {name!r} is {advice}")
         return name
@@ -118,31 +117,31 @@ def _from_files(source: str, symbol: str, params: str | None, epoch: int | None)
     artifact = Artifact(source, symbol, read_file(_COMMAND, symbol, pipes=False))
     folder = os.path.dirname(symbol) or os.curdir
     if params is None:
-        names = {name: os.path.join(os.path.dirname(symbol), name) for name in _listed(folder)}
-        chosen = _beside(os.path.basename(symbol), names, epoch, artifact.notes)
+        names = {name: os.path.join(os.path.dirname(symbol), name) for name in _file_names(folder)}
+        chosen = _params_file(os.path.basename(symbol), names, epoch, artifact.notes)
         params = names[chosen] if chosen else None
     if params is not None:
         artifact.params_name = params
         artifact.heads = heads_of_file(params)
-        artifact.read = lambda: _named(load(params), params)
-    for name in _listed(folder):
-        if name in _SAID:
+        artifact.read = lambda: _require_names(load(params), params)
+    for name in _file_names(folder):
+        if name in _SIDE_FILES:
             path = os.path.join(folder, name)
             with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
                 text = file.read(_LARGEST_TEXT)
-            _SAID[name](artifact, text, path)
+            _SIDE_FILES[name](artifact, text, path)
     return artifact
 
 
-def _listed(folder: str) -> list[str]:
+def _file_names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
-    except OSError:  # it may be read from all the same
+    except OSError:  # a file in it may be readable all the same
         return []
 
 
-def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: list[str]) -> str | None:
-    """Return the file of parameters that belongs to a symbol, of the wanted or the last epoch, if there is one."""
+def _params_file(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: list[str]) -> str | None:
+    """Return the file of parameters that belongs to a symbol, of the given or the last epoch, if there is one."""
     prefix = symbol.removesuffix(".json").removesuffix("-symbol")
     file_of_epoch: dict[int, str] = {}
     for name in names:
@@ -165,13 +164,13 @@ def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: lis
 
 
 def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
-    """Return what a file of parameters says of its arrays, by name."""
+    """Return the shapes and dtypes of the arrays in a file of parameters, by name."""
     with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
         size = os.fstat(file.fileno()).st_size
-        return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
+        return _require_names(heads(file, size, f"{_COMMAND}: {path!r}"), path)
 
 
-def _named(arrays: Any, path: str | None) -> Mapping[str, Any]:
+def _require_names(arrays: Any, path: str | None) -> Mapping[str, Any]:
     if isinstance(arrays, list) and arrays:
         raise FileFormatError(
             f"{_COMMAND}: {path!r} holds {len(arrays)} array(s) without names; expected a dict of them, as "
@@ -190,10 +189,10 @@ def _from_archive(source: str, archive: Archive, params: str | None, epoch: int 
         base = name.rpartition("/")[2]
         if base.startswith("._"):  # what macOS adds
             continue
-        if base.endswith("-symbol.json") or base in _SAID:
+        if base.endswith("-symbol.json") or base in _SIDE_FILES:
             texts[name] = _text(archive, name, size, stream)
         elif base.endswith(".params"):
-            heads_of[name] = _heads_in(archive, name, size, stream)
+            heads_of[name] = _read_heads(archive, name, size, stream)
     symbols = [name for name in texts if name.endswith("-symbol.json")]
     links = [name for name in archive.links if name.endswith(("-symbol.json", ".params"))]
     if links:
@@ -205,21 +204,21 @@ def _from_archive(source: str, archive: Archive, params: str | None, epoch: int 
     artifact = Artifact(source, f"{source}:{symbol}", texts[symbol])
     if params is not None:
         artifact.params_name, artifact.heads = params, heads_of_file(params)
-        artifact.read = lambda: _named(load(params), params)
+        artifact.read = lambda: _require_names(load(params), params)
     else:
-        beside = {name.rpartition("/")[2]: name for name in heads_of if name.rpartition("/")[0] == folder}
-        chosen = _beside(symbol.rpartition("/")[2], beside, epoch, artifact.notes)
+        params_names = {name.rpartition("/")[2]: name for name in heads_of if name.rpartition("/")[0] == folder}
+        chosen = _params_file(symbol.rpartition("/")[2], params_names, epoch, artifact.notes)
         if chosen is not None:
-            name = beside[chosen]
-            its_heads = heads_of[name]
-            if isinstance(its_heads, FileFormatError):
-                raise its_heads
-            artifact.params_name, artifact.heads = f"{source}:{name}", its_heads
-            artifact.read = partial(_read_in, source, name)
+            name = params_names[chosen]
+            member_heads = heads_of[name]
+            if isinstance(member_heads, FileFormatError):
+                raise member_heads
+            artifact.params_name, artifact.heads = f"{source}:{name}", member_heads
+            artifact.read = partial(_read_member, source, name)
     for name, text in texts.items():
         base = name.rpartition("/")[2]
-        if base in _SAID:
-            _SAID[base](artifact, text, f"{source}:{name}")
+        if base in _SIDE_FILES:
+            _SIDE_FILES[base](artifact, text, f"{source}:{name}")
     return artifact
 
 
@@ -231,23 +230,23 @@ def _text(archive: Archive, name: str, size: int, stream: BinaryIO) -> bytes:
     return read_exactly(stream, size, f"{archive.path!r}: {name!r}")
 
 
-def _heads_in(archive: Archive, name: str, size: int, stream: BinaryIO) -> Mapping[str, ArrayHead] | FileFormatError:
+def _read_heads(archive: Archive, name: str, size: int, stream: BinaryIO) -> Mapping[str, ArrayHead] | FileFormatError:
     try:
-        return _named(heads(stream, size, f"{_COMMAND}: {archive.path!r}: {name!r}"), name)
-    except FileFormatError as error:  # raised if this is the one that is wanted
+        return _require_names(heads(stream, size, f"{_COMMAND}: {archive.path!r}: {name!r}"), name)
+    except FileFormatError as error:  # raised if this file is used
         return error
 
 
-def _read_in(source: str, member: str) -> Mapping[str, NDArray]:
+def _read_member(source: str, member: str) -> Mapping[str, NDArray]:
     with opened(source) as archive:
         for name, size, stream in archive.files():
             if name == member:
                 content = read_exactly(stream, size, f"{source!r}: {name!r}")
-                return _named(load_frombuffer(content), member)
+                return _require_names(load_frombuffer(content), member)
     raise FileMissingError(f"{_COMMAND}: {member!r} is no longer in {source!r}.")
 
 
-# -- what is said beside a model ---------------------------------------------------------------------------------------
+# -- files beside a model ----------------------------------------------------------------------------------------------
 
 
 def _json(content: bytes, where: str) -> Any:
@@ -259,10 +258,10 @@ def _json(content: bytes, where: str) -> Any:
 
 def _shape(value: Any) -> tuple[int, ...] | None:
     lengths = value if isinstance(value, list) else []
-    fine = lengths and len(lengths) <= 32 and all(type(length) is int and 0 <= length < 2**31 for length in lengths)
+    is_valid = lengths and len(lengths) <= 32 and all(type(length) is int and 0 <= length < 2**31 for length in lengths)
     return (
         tuple(length or 1 for length in lengths)
-        if fine and math.prod(length or 1 for length in lengths) < 2**40
+        if is_valid and math.prod(length or 1 for length in lengths) < 2**40
         else None
     )
 
@@ -278,7 +277,7 @@ def _shapes_in(
 
 
 def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
-    """Take over the shapes that a model server is told: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
+    """Read the shapes that are given to a model server: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
     entries = _json(content, where)
     example = '[{"name": "data", "shape": [1, 3, 300, 300]}], an entry for each input.'
     for name, shape in _shapes_in(entries if isinstance(entries, list) else [entries], "name", "shape", where, example):
@@ -286,9 +285,9 @@ def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
 
 
 def _signature(artifact: Artifact, content: bytes, where: str) -> None:
-    """Take over the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
-    described = _json(content, where)
-    inputs = described.get("inputs") if isinstance(described, dict) else None
+    """Read the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
+    parsed = _json(content, where)
+    inputs = parsed.get("inputs") if isinstance(parsed, dict) else None
     example = '{"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}.'
     for name, shape in _shapes_in(
         inputs if isinstance(inputs, list) else [], "data_name", "data_shape", where, example
@@ -297,14 +296,14 @@ def _signature(artifact: Artifact, content: bytes, where: str) -> None:
 
 
 def _hyperparameters(artifact: Artifact, content: bytes, where: str) -> None:
-    """Take over what the network was trained with: an object of strings."""
-    described = _json(content, where)
-    if not isinstance(described, dict):
+    """Read the hyperparameters of training: an object of strings."""
+    parsed = _json(content, where)
+    if not isinstance(parsed, dict):
         raise FileFormatError(f"{_COMMAND}: {where!r} is not as expected, which is an object of hyperparameters.")
     artifact.facts.update(
         {
             str(key): str(value)
-            for key, value in described.items()
+            for key, value in parsed.items()
             if isinstance(value, (str, int, float)) and len(str(value)) < 200
         }
     )
@@ -325,8 +324,8 @@ def label_lines(content: bytes) -> list[str]:
     return [re.sub(r"^n\d{8}\s+", "", line) for line in lines if line]
 
 
-_SAID: dict[str, Callable[[Artifact, bytes, str], None]] = {
-    # In this order: shapes that are said as such count more than what follows from hyperparameters.
+_SIDE_FILES: dict[str, Callable[[Artifact, bytes, str], None]] = {
+    # In this order: explicit shapes have precedence over those that follow from hyperparameters.
     "model-shapes.json": _model_shapes,
     "signature.json": _signature,
     "hyperparams.json": _hyperparameters,

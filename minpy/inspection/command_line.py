@@ -24,12 +24,12 @@ from minpy.visualization import plot_network
 __all__ = ["draw", "main"]
 
 _FORMATS = ("png", "svg", "pdf", "gv", "dot", "jpg")
-# Boxes grow with what stands in them: in those of one size long names are cut off, and `dot` warns of each.
+# Boxes grow with their text: in boxes of a fixed size long names are cut off, and `dot` warns of each.
 _BOXES = {"fixedsize": "false"}
 
 
 def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, str]:
-    """Write a picture of a network; return the file that was written, and what there is to say.
+    """Write a picture of a network; return the file that was written, and a note.
 
     Graphviz draws it, where it is there. Without it an SVG is drawn all the same; for other formats the file is a
     description for the program `dot`, with the ending .gv.
@@ -100,8 +100,8 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def _number(text: str) -> float:
     """Return a number, or a fraction such as 1/255."""
-    above, slash, below = text.partition("/")
-    return float(above) / float(below) if slash else float(above)
+    numerator, slash, denominator = text.partition("/")
+    return float(numerator) / float(denominator) if slash else float(numerator)
 
 
 def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -143,25 +143,25 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the command line after `python -m minpy model` says, and return the exit status."""
+    """Run the command line after `python -m minpy model`, and return the exit status."""
     parser = _parser()
     try:
         options = parser.parse_args(list(arguments))
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     try:
-        return _do(options)
+        return _run(options)
     except MXNetError as error:
         message = str(error)
-        head = "" if message.startswith("python -m minpy model") else "python -m minpy model: "
-        print("\n".join(wrapped(head + message)), file=sys.stderr)
+        prefix = "" if message.startswith("python -m minpy model") else "python -m minpy model: "
+        print("\n".join(wrapped(prefix + message)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # as of `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def _do(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     for module in options.modules:
         _import(module)
     artifact = find(options.model, options.params, options.epoch)
@@ -182,9 +182,9 @@ def _do(options: argparse.Namespace) -> int:
         print(model)
     predicted = None
     if options.run is not None and model.runs:
-        fed = arrays or _picture(options, model)
+        data = arrays or _picture(options, model)
         labels = prediction.labels_of(options.labels) if options.labels else ()
-        predicted = prediction.answer(artifact, model, fed, labels, options.repeat)
+        predicted = prediction.predict(artifact, model, data, labels, options.repeat)
         if options.output is not None:
             prediction.save(options.output, predicted.outputs)
             predicted.notes.append(f"the outputs are in {options.output}")
@@ -226,7 +226,7 @@ def _shapes(options: Sequence[tuple[str, tuple[int, ...]]]) -> Any:
 
 
 def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of inputs: of arrays their own; one that lacks the axis of the batch gets it."""
+    """Return the shapes of inputs, from arrays where given; an array that lacks the axis of the batch gets it."""
     inputs = {entry.name: entry for entry in model.inputs}
     if shapes is not None and not isinstance(shapes, dict):
         shapes = {next(iter(arrays)): shapes}
@@ -245,8 +245,8 @@ def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str
 def _picture(options: argparse.Namespace, model: Report) -> dict[str, Any]:
     from minpy.inspection import prediction
 
-    fed = [entry for entry in model.inputs if not entry.is_label and entry.shape is not None]
-    pictures = [entry for entry in fed if entry.shape is not None and len(entry.shape) == 4] or fed
+    inputs = [entry for entry in model.inputs if not entry.is_label and entry.shape is not None]
+    pictures = [entry for entry in inputs if entry.shape is not None and len(entry.shape) == 4] or inputs
     if not pictures:
         raise ArgumentError(f"python -m minpy model: the network has no input for the picture {options.run!r}.")
     preparation = prediction.Preparation(options.mean, options.std, options.scale, options.bgr, options.stretch)

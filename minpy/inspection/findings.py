@@ -1,4 +1,4 @@
-"""What is found out about a model: its inputs, outputs, layers, sizes, and whether its parameters fit."""
+"""The findings about a model: its inputs, outputs, layers, sizes, and whether its parameters fit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _PREFIXES = {"arg": "argument", "aux": "auxiliary state"}
 
 @dataclass(frozen=True)
 class Fit:
-    """What there is to say about a file of parameters."""
+    """How a file of parameters fits a symbol."""
 
-    fitting: int  # how many are as they should be
+    fitting: int  # how many fit
     missing: list[tuple[str, Any]] = field(default_factory=list)  # (name, shape or None)
     superfluous: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # what the symbol does not read
     # (name, shape in the file, shape that the symbol needs)
     other_shape: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
-    # Arguments that are filed as auxiliary states, and the other way round: (name, as what it is filed, what it is).
+    # Arguments that are filed as auxiliary states, and the other way round: (name, its kind in the file, its kind).
     other_kind: list[tuple[str, str, str]] = field(default_factory=list)
-    note: str = ""  # why so much may be wrong
+    note: str = ""  # why nothing may fit
 
     @property
     def fits(self) -> bool:
@@ -97,7 +97,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Input:
-    """What is given with every batch.
+    """An input of the network.
 
     Attributes
     ----------
@@ -105,9 +105,9 @@ class Input:
     shape : tuple of int, or None
     dtype : str
     origin : str
-        Where the shape is from.
+        Where the shape comes from.
     is_label : bool
-        Whether only training needs it.
+        Whether it is a label, which only training needs.
     """
 
     name: str
@@ -119,7 +119,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """What the network answers.
+    """An output of the network.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Output:
     operator : str
         What computes it.
     is_loss : bool
-        Whether that is a loss: gradients start there.
+        Whether that is a loss, at which gradients start.
     """
 
     name: str
@@ -147,7 +147,7 @@ class Layer:
     ----------
     name, operator : str
     detail : str
-        Kernel, strides, filters, or whatever says best what a layer of this kind is.
+        Kernel, strides, filters, or whatever describes a layer of this kind best.
     shapes : list of tuple of int
         Of its outputs; None for one that is not known.
     parameters : int or None
@@ -169,16 +169,16 @@ class Layer:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a model is: what its text is made of.
+    """A description of a model, from which its text is made.
 
     Attributes
     ----------
     source, params_name : str
-        What was given, and the file of its parameters.
+        The path that was given, and the file of its parameters.
     version : str
         The MXNet that wrote it.
     inputs, outputs, layers : list of Input, Output, Layer
-        Layers are there unless operators are missing.
+        Layers are empty if operators are missing.
     operators : dict of str to int
         How many nodes call each.
     unknown : list of UnknownOperator
@@ -195,11 +195,11 @@ class Findings:
     dtypes : list of str
         Of parameters.
     facts : dict of str to str
-        What else is said beside the model.
+        Other facts from files beside the model.
     notes : list of str
-        What was chosen, or could not be told.
+        Choices that were made, and what is not known.
     problem : str
-        Why there are no shapes; empty if there are.
+        Why shapes are not known; empty if they are.
     """
 
     source: str

@@ -19,39 +19,39 @@ from minpy.graph.inference import Inference
 from minpy.graph.ir import Node, Value, consumers
 from minpy.ops.inference.partial_shapes import is_known
 
-__all__ = ["Guess", "guessed"]
+__all__ = ["Guess", "guess_shapes"]
 
 Shape = tuple[int, ...]
-Form = tuple[Any, ...]  # of lengths, and of letters for those that are not known
+Form = tuple[Any, ...]  # of lengths, and of names for those that are not known
 
 _BATCH, _HEIGHT, _WIDTH, _LENGTH = "batch", "height", "width", "length"
 _SIZES = (224, 299, 32, 112, 28, 64, 96, 128, 227, 300, 512, 160, 192, 256, 320, 384, 416, 448, 100, 48, 608, 640)
 _HEIGHTS = (32, 48, 64, 16, 8, 24, 40, 60, 96, 128)  # of pictures that are no squares
 _WIDTHS = (100, 128, 160, 200, 256, 12, 16, 24, 32, 48, 64, 96, 320, 512)
 _LENGTHS = (32, 16, 64, 128, 10, 20, 30, 35, 50, 56, 60, 100, 200, 256, 384, 500, 512)
-_NODES = 40_000  # whose shapes are inferred while sizes are tried: takes 0.4 s
+_MAX_NODES = 40_000  # whose shapes are inferred while sizes are tried: takes 0.4 s
 
 
 @dataclass(frozen=True)
 class Guess:
-    """The shape of an input, and in words where it is from."""
+    """The shape of an input, and where it comes from, in words."""
 
     shape: Shape
     origin: str
 
 
-def guessed(
+def guess_shapes(
     order: Sequence[Node],
     inputs: Sequence[Node],
     labels: Collection[Node],
     parameter_shapes: Mapping[Value, Shape],
     infer: Callable[[Mapping[Value, Shape]], Inference],
 ) -> dict[Node, Guess]:
-    """Return the shapes of those inputs for which one can be told."""
+    """Return the shapes of those inputs that can be guessed."""
     readers = consumers(order)
     try:
         facts = infer(parameter_shapes).known
-    except MXNetError:  # a parameter does not fit; without them nothing can be said of its layer either
+    except MXNetError:  # a parameter does not fit; its layer is not used then
         facts = dict(parameter_shapes)
     forms: dict[Node, Form] = {}
     for node in inputs:
@@ -65,8 +65,8 @@ def guessed(
     fits: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
     free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
     for sizes in _candidates(free, order, forms, facts):
-        shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        inferred = _tried(infer, parameter_shapes, shapes)
+        shapes = {node: _with_sizes(form, sizes) for node, form in forms.items()}
+        inferred = _try_to_infer(infer, parameter_shapes, shapes)
         for node in labels:
             if inferred is not None and not is_known(inferred.get(Value(node))):
                 inferred = _with_label(node, shapes, parameter_shapes, infer, required, sizes) or inferred
@@ -76,7 +76,7 @@ def guessed(
         if len(fits) == 2 or not free:
             break
     if not fits:
-        return _nearest(order, forms, parameter_shapes, infer, free, facts)
+        return _closest_guess(order, forms, parameter_shapes, infer, free, facts)
     sizes, shapes = fits[0]
     guesses = {}
     for node, shape in shapes.items():
@@ -99,7 +99,7 @@ def guessed(
 Infer = Callable[[Mapping[Value, Shape]], Inference]
 
 
-def _tried(
+def _try_to_infer(
     infer: Infer, parameter_shapes: Mapping[Value, Shape], shapes: Mapping[Node, Shape]
 ) -> Mapping[Value, Any] | None:
     """Return all shapes that follow; None if these do not fit."""
@@ -121,14 +121,14 @@ def _with_label(
     batch = sizes[_BATCH]
     like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
     for shape in [*like, *(shape[::-1] for shape in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
-        inferred = _tried(infer, parameter_shapes, {**shapes, node: shape})
+        inferred = _try_to_infer(infer, parameter_shapes, {**shapes, node: shape})
         if inferred is not None and all(is_known(inferred.get(value)) for value in required):
             shapes[node] = shape
             return inferred
     return None
 
 
-def _nearest(
+def _closest_guess(
     order: Sequence[Node],
     forms: Mapping[Node, Form],
     parameter_shapes: Mapping[Value, Shape],
@@ -141,8 +141,8 @@ def _nearest(
     if not forms:
         return {}
     for sizes in _candidates(free, order, forms, facts):
-        shapes = {node: _filled(form, sizes) for node, form in forms.items()}
-        inferred = _tried(infer, {}, shapes)
+        shapes = {node: _with_sizes(form, sizes) for node, form in forms.items()}
+        inferred = _try_to_infer(infer, {}, shapes)
         if inferred is not None and all(is_known(inferred.get(value)) for value in parameter_shapes):
             wrong = sum(inferred[value] != shape for value, shape in parameter_shapes.items())
             if best is None or wrong < best[0]:
@@ -154,8 +154,8 @@ def _nearest(
     return {node: Guess(shape, "assumed: with it most parameters fit") for node, shape in best[1].items()}
 
 
-def _filled(form: Form, sizes: Mapping[str, Any]) -> Shape:
-    """Return a form with its letters replaced; a length of None leaves the axis out."""
+def _with_sizes(form: Form, sizes: Mapping[str, Any]) -> Shape:
+    """Return a form with its names replaced by sizes; an axis whose size is None is left out."""
     lengths = [sizes[length] if isinstance(length, str) else length for length in form]
     return tuple(length for length in lengths if length is not None)
 
@@ -163,10 +163,9 @@ def _filled(form: Form, sizes: Mapping[str, Any]) -> Shape:
 def _candidates(
     free: set[str], order: Sequence[Node], forms: Mapping[Node, Form], facts: Mapping[Value, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Return values for what is free: the usual ones first, then all; with each batch that the graph may have fixed.
+    """Yield values for the free lengths: the usual ones first, then all; with each batch that the graph may have fixed.
 
-    There are as many as can be tried in reasonable time, which is counted and not measured: what is found does not
-    depend on how fast the machine is.
+    Their number is limited by a count of nodes, not by time, so that the result does not depend on the machine.
     """
     grey = any(_HEIGHT in form and 1 in form and 3 not in form for form in forms.values())
     sizes = list(dict.fromkeys([*((28, 32) if grey else ()), *_SIZES, *range(8, 1025, 8), *range(1, 320)]))
@@ -181,9 +180,9 @@ def _candidates(
     texts: list[dict[str, Any]] = [{_LENGTH: length} for length in lengths] if _LENGTH in free else [{}]
     if free & {_HEIGHT, _WIDTH} and _LENGTH in free:
         pictures, texts = pictures[:6], texts[:12]
-    ways = [{**picture, **text} for picture in pictures for text in texts]
-    candidates = ({_BATCH: batch, **way} for batch in _batches(order, facts) for way in ways)
-    return itertools.islice(candidates, max(1, _NODES // max(1, len(order))))
+    guesses = [{**picture, **text} for picture in pictures for text in texts]
+    candidates = ({_BATCH: batch, **guess} for batch in _batches(order, facts) for guess in guesses)
+    return itertools.islice(candidates, max(1, _MAX_NODES // max(1, len(order))))
 
 
 def _batches(order: Sequence[Node], facts: Mapping[Value, Any]) -> list[int]:
@@ -205,8 +204,8 @@ def _roles(order: Sequence[Node], value: Value) -> set[str]:
 
 # -- what an input looks like to the first layers that read it ---------------------------------------------------------
 
-# What leaves the axes as they are.
-_SAME = frozenset(
+# Operators whose output has the axes of their input.
+_SHAPE_PRESERVING = frozenset(
     (
         *("_copy", "BlockGrad", "cast", "amp_cast", "Dropout", "LeakyReLU", "LRN", "L2Normalization", "InstanceNorm"),
         *("_plus_scalar", "_minus_scalar", "_rminus_scalar", "_mul_scalar", "_div_scalar", "_power_scalar", "clip"),
@@ -215,45 +214,45 @@ _SAME = frozenset(
         *("SequenceMask", "SequenceReverse", "identity", "negative", "square", "sqrt", "abs", "exp", "log", "add_n"),
     )
 )
-_ROWS = ("Embedding", "take")
+_LOOKUPS = ("Embedding", "take")
 _SPATIAL = {"N": _BATCH, "H": _HEIGHT, "W": _WIDTH, "D": 16}
 
 
 def _form(value: Value, readers: Mapping[Value, Sequence[Node]], facts: Mapping[Value, Any]) -> Form | None:
-    """Return the form of a value, from the first of its readers that says one."""
+    """Return the form of a value, from the first of its readers that determines one."""
     pending: list[tuple[Value, Callable[[Form], Form | None]]] = [(value, lambda form: form)]
     seen = {value}
     while pending:
         current, inverse = pending.pop(0)
         for node in readers.get(current, ()):
-            form = _read_by(node, current, facts)
+            form = _form_read_by(node, current, facts)
             if form is not None:
                 form_of_input = inverse(form)
                 if form_of_input is not None:
                     return form_of_input
-            further = _passed_on(node)
+            further = _input_form_rule(node)
             result = Value(node)
             if further is not None and result not in seen:
                 seen.add(result)
-                pending.append((result, _after(further, inverse)))
+                pending.append((result, _chain(further, inverse)))
     return None
 
 
-def _after(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
-    def both(form: Form) -> Form | None:
-        middle = first(form)
-        return None if middle is None else then(middle)
+def _chain(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
+    def chained(form: Form) -> Form | None:
+        intermediate = first(form)
+        return None if intermediate is None else then(intermediate)
 
-    return both
+    return chained
 
 
-def _passed_on(node: Node) -> Callable[[Form], Form | None] | None:
+def _input_form_rule(node: Node) -> Callable[[Form], Form | None] | None:
     """Return how the form of a node's first input follows from that of its output; None if it does not."""
     operator = node.operator
     name = operator.__name__
     if not getattr(operator, "builtin", False):
         return None
-    if name in _SAME or operator.category in ("activation", "normalization"):
+    if name in _SHAPE_PRESERVING or operator.category in ("activation", "normalization"):
         return lambda form: form
     if name == "transpose" and node.attributes.get("axes"):
         axes = node.attributes["axes"]
@@ -282,7 +281,7 @@ def _permuted(form: Form, axes: Sequence[int]) -> Form | None:
 
 
 def _joined(form: Form, parts: int, axis: int, squeezed: bool) -> Form | None:
-    """Return the form of what is split into parts of this form."""
+    """Return the form of an input that is split into parts of this form."""
     if squeezed:
         return (*form[:axis], parts, *form[axis:]) if 0 <= axis <= len(form) else None
     if not 0 <= axis < len(form) or not isinstance(form[axis], int):
@@ -298,8 +297,8 @@ def _swapped(form: Form, first: int, second: int) -> Form | None:
     return tuple(result)
 
 
-def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
-    """Return what a layer says about the form of one of its inputs."""
+def _form_read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
+    """Return the form that a layer requires of one of its inputs."""
     name = node.operator.__name__
     inputs = list(zip(node.input_names(), node.inputs, strict=False))
     role = next((name for name, read in inputs if read == value), "")
@@ -309,7 +308,7 @@ def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | Non
     if name == "FullyConnected" and role == "data":
         weight: Shape = shapes.get("weight") or ()
         return (_BATCH, weight[1]) if len(weight) == 2 and is_known(weight) else None
-    if name in _ROWS and role in ("data", "indices") and (name == "Embedding" or role == "indices"):
+    if name in _LOOKUPS and role in ("data", "indices") and (name == "Embedding" or role == "indices"):
         return (_BATCH, _LENGTH)
     if name == "RNN" and role == "data":
         return _of_rnn(node, shapes.get("parameters"))

@@ -2,8 +2,8 @@
 
 The convention: one multiplication with the addition that follows it counts as one (so FLOPs, as hardware counts them,
 are twice as many). Layers with products count their products, without biases; pooling counts the elements in its
-windows, sums and the like the elements that they read, everything else one for each element of its outputs. What only
-moves or looks up values counts nothing. Where the work depends on values, or is a user's own, it is not known.
+windows, sums and the like the elements that they read, everything else one for each element of its outputs. Moving
+or looking up values counts nothing. Where the work depends on values, or the operator is a user's, it is not known.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def multiply_adds(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
         return rule(node, inputs, outputs)
     if name in _MOVING or (operator.category == "shape" and name not in ("im2col", "col2im")):
         return 0
-    if name in _BY_VALUES:
+    if name in _VALUE_DEPENDENT:
         return None
     if name in _REDUCTIONS:
         return prod(inputs[0]) if inputs else 0
@@ -139,14 +139,14 @@ _RULES: dict[str, Callable[[Node, Shapes, Shapes], int | None]] = {
     "khatri_rao": lambda node, ins, outs: prod(outs[0]) * (len(ins) - 1),
 }
 
-# What reads every element of its first input, and answers with fewer.
+# Operators that read every element of their first input, and return fewer.
 _REDUCTIONS = frozenset(
     (
         *("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm", "moments", "argmax", "argmin"),
         *("argmax_channel", "all_finite", "multi_sum_sq", "softmax_cross_entropy"),
     )
 )
-# What moves values, looks them up, or passes them on in prediction.
+# Operators that move values, look them up, or pass them on in prediction.
 _MOVING = frozenset(
     (
         *("BlockGrad", "_copy", "_identity_with_attr_like_rhs", "cast", "amp_cast", "amp_multicast", "cast_storage"),
@@ -163,8 +163,8 @@ _MOVING = frozenset(
         *("_linalg_extractdiag", "_linalg_extracttrian", "_linalg_makediag", "_linalg_maketrian"),
     )
 )
-# Whose work depends on what the values are.
-_BY_VALUES = frozenset(
+# Operators whose work depends on values.
+_VALUE_DEPENDENT = frozenset(
     (
         *("_contrib_MultiBoxDetection", "_contrib_MultiBoxTarget", "_contrib_Proposal", "_contrib_MultiProposal"),
         *("_contrib_box_nms", "_contrib_bipartite_matching", "ROIPooling", "_contrib_PSROIPooling"),

@@ -1,4 +1,4 @@
-"""A model run on a picture or on arrays: its answers, and how long they take."""
+"""Run a model on a picture or on arrays: its outputs, and how long they take."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.symbol.saving import load_json
 
-__all__ = ["Answer", "Preparation", "answer", "labels_of", "read_arrays", "read_picture", "save"]
+__all__ = ["Prediction", "Preparation", "labels_of", "predict", "read_arrays", "read_picture", "save"]
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 _COMMAND = "python -m minpy model"
-_SECONDS = 5.0  # for further runs
+_MAX_SECONDS = 5.0  # for the runs that are timed
 _RUNS_TO_COMPILE = 3  # the third call of a program is compiled; one more is as all further ones are
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to a picture: cut to the input's form, and `(pixels * scale - mean) / std` for each channel."""
+    """The preparation of pictures: cut to the input's shape, then `(pixels * scale - mean) / std` for each channel."""
 
     mean: tuple[float, ...] = (0.0,)  # one number for all channels, or one for each in the network's order
     std: tuple[float, ...] = (1.0,)
@@ -41,8 +41,8 @@ class Preparation:
 
 
 @dataclass
-class Answer:
-    """What a model answered."""
+class Prediction:
+    """The outputs of a model, and how long they took."""
 
     outputs: dict[str, numpy.ndarray]
     seconds: dict[str, float]  # 'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median
@@ -91,8 +91,8 @@ class Answer:
         return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, "note: "))])
 
 
-def _warmed_up(executor: Any) -> list[str]:
-    """Run a model until it has been compiled, if it is, so that no further run is; return what is to be said of it."""
+def _warm_up(executor: Any) -> list[str]:
+    """Run a model until it has been compiled, if it is, so that no timed run is; return notes about that."""
     for _ in range(_RUNS_TO_COMPILE):
         executor.forward(is_train=False)
     explained = executor.explain()[0]
@@ -116,7 +116,7 @@ def _statistics(values: numpy.ndarray) -> dict[str, Any]:
     return {**numbers, "not_finite": int(wide.size - finite.size)}
 
 
-# -- what goes in ------------------------------------------------------------------------------------------------------
+# -- inputs ------------------------------------------------------------------------------------------------------------
 
 
 def is_picture(path: str) -> bool:
@@ -133,17 +133,17 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
             f"{_COMMAND}: the input has shape {tuple(shape)}, which is no picture of 1 or 3 channels; give it as an "
             "array: --run array.npy."
         )
-    first = shape[1] in (1, 3)
-    channels, height, width = (shape[1], *shape[2:]) if first else (shape[3], *shape[1:3])
+    channels_first = shape[1] in (1, 3)
+    channels, height, width = (shape[1], *shape[2:]) if channels_first else (shape[3], *shape[1:3])
     pixels = read(path, 1 if channels == 3 else 0, not preparation.bgr)
     pixels = pixels.reshape(*pixels.shape[:2], channels)
     if preparation.stretch:
         pixels = resize(pixels, width, height, 2)
     else:
         ratio = max(height / pixels.shape[0], width / pixels.shape[1])
-        high, wide = max(height, round(pixels.shape[0] * ratio)), max(width, round(pixels.shape[1] * ratio))
-        pixels = resize(pixels, wide, high, 2)
-        top, left = (high - height) // 2, (wide - width) // 2
+        rows, columns = max(height, round(pixels.shape[0] * ratio)), max(width, round(pixels.shape[1] * ratio))
+        pixels = resize(pixels, columns, rows, 2)
+        top, left = (rows - height) // 2, (columns - width) // 2
         pixels = pixels[top : top + height, left : left + width]
     pixels = pixels.reshape(height, width, channels)
     for name, numbers in (("--mean", preparation.mean), ("--std", preparation.std)):
@@ -151,7 +151,7 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
             raise ArgumentError(f"{_COMMAND}: {name} has {len(numbers)} numbers; expected 1, or {channels}.")
     values = pixels.astype(numpy.float32) * numpy.float32(preparation.scale)
     values = (values - numpy.asarray(preparation.mean, "float32")) / numpy.asarray(preparation.std, "float32")
-    values = values.transpose(2, 0, 1) if first else values
+    values = values.transpose(2, 0, 1) if channels_first else values
     return numpy.ascontiguousarray(numpy.broadcast_to(values, (shape[0], *values.shape)))
 
 
@@ -203,9 +203,9 @@ def labels_of(path: str) -> list[str]:
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-def answer(
+def predict(
     artifact: Artifact, report: Report, data: Mapping[str, numpy.ndarray], labels: Sequence[str] = (), repeat: int = 10
-) -> Answer:
+) -> Prediction:
     """Run a model."""
     if not report.runs:
         raise ArgumentError(f"{_COMMAND}: the network cannot be run, as said above.")
@@ -215,22 +215,22 @@ def answer(
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
     parameters = {name: value for name, (_, value) in by_name(artifact.read()).items()}
     seconds["load"] = time.perf_counter() - start
-    fed = _fed(report, data, notes)
+    inputs = _input_values(report, data, notes)
     start = time.perf_counter()
-    arrays = {name: make_array(values, dtype=values.dtype) for name, values in fed.items()}
-    everything = {**parameters, **arrays}
+    arrays = {name: make_array(values, dtype=values.dtype) for name, values in inputs.items()}
+    bound = {**parameters, **arrays}
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
-    lacking = [name for name in (*names, *states) if name not in everything]
-    if lacking:
+    missing = [name for name in (*names, *states) if name not in bound]
+    if missing:
         raise ArgumentError(
-            f"{_COMMAND}: there are no values for {', '.join(lacking[:5])}: the network cannot be run without its "
+            f"{_COMMAND}: there are no values for {', '.join(missing[:5])}: the network cannot be run without its "
             ".params file."
         )
     executor = symbol.bind(
         None,
-        {name: everything[name] for name in names},
+        {name: bound[name] for name in names},
         grad_req="null",
-        aux_states={name: everything[name] for name in states},
+        aux_states={name: bound[name] for name in states},
     )
     seconds["bind"] = time.perf_counter() - start
     start = time.perf_counter()
@@ -238,20 +238,20 @@ def answer(
     seconds["first"] = time.perf_counter() - start
     outputs = {name: array.asnumpy() for name, array in executor.output_dict.items()}
     start = time.perf_counter()
-    notes += _warmed_up(executor)
+    notes += _warm_up(executor)
     seconds["warm-up"] = time.perf_counter() - start
     times: list[float] = []
-    while len(times) < max(repeat, 1) and (not times or sum(times) < _SECONDS):
+    while len(times) < max(repeat, 1) and (not times or sum(times) < _MAX_SECONDS):
         start = time.perf_counter()
         executor.forward(is_train=False)
         times.append(time.perf_counter() - start)
     seconds["next"] = sorted(times)[len(times) // 2]
-    return Answer(outputs, seconds, len(times), list(labels or artifact.labels), notes)
+    return Prediction(outputs, seconds, len(times), list(labels or artifact.labels), notes)
 
 
-def _fed(report: Report, arrays: Mapping[str, numpy.ndarray], notes: list[str]) -> dict[str, numpy.ndarray]:
+def _input_values(report: Report, arrays: Mapping[str, numpy.ndarray], notes: list[str]) -> dict[str, numpy.ndarray]:
     """Return a value for every input."""
-    fed: dict[str, numpy.ndarray] = {}
+    inputs: dict[str, numpy.ndarray] = {}
     for entry in report.inputs:
         shape = entry.shape
         assert shape is not None
@@ -261,25 +261,25 @@ def _fed(report: Report, arrays: Mapping[str, numpy.ndarray], notes: list[str]) 
                 values = values.reshape(shape)
             if tuple(values.shape) != shape:
                 raise ShapeError(f"{_COMMAND}: the input {entry.name!r} has shape {values.shape}; expected {shape}.")
-            fed[entry.name] = numpy.ascontiguousarray(values, entry.dtype)
+            inputs[entry.name] = numpy.ascontiguousarray(values, entry.dtype)
         elif entry.name == "im_info" and len(shape) == 2 and shape[1] == 3:
             picture = next((array for array in arrays.values() if array.ndim == 4), None)
             if picture is not None:
-                fed[entry.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], entry.dtype), (shape[0], 1))
-                notes.append(f"im_info is the size of the input, with a scale of 1: {fed[entry.name][0].tolist()}")
+                inputs[entry.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], entry.dtype), (shape[0], 1))
+                notes.append(f"im_info is the size of the input, with a scale of 1: {inputs[entry.name][0].tolist()}")
         elif entry.is_label or "state" in entry.name:
-            fed[entry.name] = zeros(shape, dtype=entry.dtype).asnumpy()
+            inputs[entry.name] = zeros(shape, dtype=entry.dtype).asnumpy()
             if not entry.is_label:
                 notes.append(f"{entry.name} is zero, {shape}")
-    lacking = [entry.name for entry in report.inputs if entry.name not in fed]
-    if lacking:
+    missing = [entry.name for entry in report.inputs if entry.name not in inputs]
+    if missing:
         names = ", ".join(f"{entry.name}=..." for entry in report.inputs[:4])
         raise ArgumentError(
-            f"{_COMMAND}: there are no values for the input(s) {', '.join(map(repr, lacking))}. Give all of them by "
+            f"{_COMMAND}: there are no values for the input(s) {', '.join(map(repr, missing))}. Give all of them by "
             f"name in one file: numpy.savez('inputs.npz', {names}), "
             "and --run inputs.npz."
         )
-    return fed
+    return inputs
 
 
 def save(path: str, outputs: Mapping[str, numpy.ndarray]) -> None:

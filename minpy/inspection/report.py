@@ -1,4 +1,4 @@
-"""`report`: what a model is, as an object with tables."""
+"""`report`: a description of a model, as an object with tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minpy.graph.inference import Inference
 from minpy.graph.ir import Node, Value, variables
 from minpy.inspection.artifacts import Artifact, find, heads_of_file
 from minpy.inspection.findings import Findings, Input, Layer, Output, by_name, compared
-from minpy.inspection.input_shapes import guessed
+from minpy.inspection.input_shapes import guess_shapes
 from minpy.inspection.multiply_adds import multiply_adds
 from minpy.inspection.report_text import shape_text, text
 from minpy.ops.inference.partial_shapes import is_known
@@ -28,18 +28,18 @@ __all__ = ["Input", "Layer", "Output", "Report", "report"]
 
 Shape = tuple[int, ...]
 
-# What operators call their parameters, and how programs name them.
+# The names of parameters in operators, and the usual endings of their names in programs.
 _ROLES = frozenset(("weight", "bias", "gamma", "beta", "parameters", "moving_mean", "moving_var"))
 _ENDINGS = (
     *("_weight", "_bias", "_gamma", "_beta", "_alpha", "_parameters"),
     *("_moving_mean", "_moving_var", "_running_mean", "_running_var"),
 )
-# How shapes may look that these layers read.
+# Examples of shapes that these layers read.
 _EXAMPLES = {"Embedding": "1,32", "take": "1,32", "FullyConnected": "1,100", "RNN": "35,1,100", "reshape": "1,32"}
 
 
 class Report(Findings):
-    """What a model is: `Findings` whose `str()` is a text, 100 columns wide."""
+    """A description of a model: `Findings` whose `str()` is a text, 100 columns wide."""
 
     def __str__(self) -> str:
         return text(self)
@@ -51,12 +51,12 @@ def report(
     shapes: Mapping[str, Sequence[int]] | Sequence[int] | None = None,
     epoch: int | None = None,
 ) -> Report:
-    """Say what a model is.
+    """Describe a model.
 
     Parameters
     ----------
     symbol : Symbol, or str or PathLike
-        A network; or where one lies: a `-symbol.json` file, a prefix, a folder, an archive.
+        A network; or the path of one: a `-symbol.json` file, a prefix, a folder, an archive.
     params : str or PathLike, or dict of str to NDArray, optional
         Its parameters; by default, for a file, those that lie beside it.
     shapes : dict of str to tuple of int, or tuple of int, optional
@@ -81,29 +81,29 @@ def report(
     --------
     >>> import minpy as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=10, name='fc')
-    >>> found = report(net, {'fc_weight': mx.nd.ones((10, 5)), 'fc_bias': mx.nd.ones(10)})
-    >>> found.inputs[0].shape, found.parameters, found.multiply_adds, found.fit.fits
+    >>> result = report(net, {'fc_weight': mx.nd.ones((10, 5)), 'fc_bias': mx.nd.ones(10)})
+    >>> result.inputs[0].shape, result.parameters, result.multiply_adds, result.fit.fits
     ((1, 5), 60, 50, True)
     """
     artifact: Artifact | None = None
     if isinstance(symbol, Symbol):
         given_params = None if params is None else find_params(params)
         kinds = Counter(node.kind for node in symbol.order if node.operator is not None)
-        said = Contents(0, [], dict(kinds), [])
+        network = Contents(0, [], dict(kinds), [])
         arrays = {} if given_params is None else dict(given_params)
         has_params = given_params is not None
         source, params_name = repr(symbol), "the parameters that are given" if has_params else ""
     else:
         named = params if isinstance(params, (str, os.PathLike)) else None
         artifact = symbol if isinstance(symbol, Artifact) else find(symbol, named, epoch)
-        said = contents(artifact.symbol, f"python -m minpy model: {artifact.symbol_name!r}")
+        network = contents(artifact.symbol, f"python -m minpy model: {artifact.symbol_name!r}")
         arrays = dict(artifact.heads or {}) if params is None or named is not None else dict(find_params(params))
         has_params = artifact.heads is not None or (params is not None and named is None)
         source, params_name = artifact.symbol_name, artifact.params_name
-        if said.unknown:
-            return _of_unknown(artifact, said)
+        if network.unknown:
+            return _report_without_operators(artifact, network)
         symbol = load_json(artifact.symbol.decode("utf-8-sig"))
-    return _Inspection(symbol, by_name(arrays), has_params, artifact).report(source, params_name, said, shapes)
+    return _Inspection(symbol, by_name(arrays), has_params, artifact).report(source, params_name, network, shapes)
 
 
 def find_params(params: Any) -> Mapping[str, Any]:
@@ -122,18 +122,19 @@ def find_params(params: Any) -> Mapping[str, Any]:
     )
 
 
-def _of_unknown(artifact: Artifact, said: Contents) -> Report:
-    """Return what can be said of a symbol that cannot be made here."""
+def _report_without_operators(artifact: Artifact, network: Contents) -> Report:
+    """Return the report of a symbol whose operators are not all known."""
     heads = artifact.heads or {}
     names = by_name(heads)
     inputs = [
         Input(name, None, "", "", name.endswith("label"))
-        for name in said.variables
+        for name in network.variables
         if name not in names and not name.endswith(_ENDINGS)
     ]
     sizes = [(prod(head.shape), head.dtype.itemsize) for head in heads.values()]
     return Report(
-        *(artifact.symbol_name, artifact.params_name, said.version_text, inputs, [], [], said.operators, said.unknown),
+        *(artifact.symbol_name, artifact.params_name, network.version_text, inputs, [], []),
+        *(network.operators, network.unknown),
         parameters=sum(count for count, _ in sizes) if heads else None,
         parameter_bytes=sum(count * width for count, width in sizes) if heads else None,
         dtypes=sorted({head.dtype.name for head in heads.values()}),
@@ -144,7 +145,7 @@ def _of_unknown(artifact: Artifact, said: Contents) -> Report:
 
 
 class _Inspection:
-    """What is found out about a symbol."""
+    """The inspection of one symbol."""
 
     def __init__(
         self, symbol: Symbol, params: Mapping[str, tuple[str, Any]], has_params: bool, artifact: Artifact | None
@@ -171,25 +172,25 @@ class _Inspection:
         roles = {role for _, role in self.readers.get(node, ())}
         if node.name in self.params:  # some programs save a batch, too
             return self.params[node.name][0] != "aux" and (node.name == "data" or self._is_label(node))
-        named = (
+        is_parameter = (
             (not self.params and node.name.endswith(_ENDINGS))
             or "__init__" in node.annotations
             or "__lr_mult__" in node.annotations
         )
-        return not (named or roles & _ROLES)
+        return not (is_parameter or roles & _ROLES)
 
     def _is_label(self, node: Node) -> bool:
         roles = {role for _, role in self.readers.get(node, ())}
         return node.name.endswith("label") or roles == {"label"}
 
     def _infer(self, shapes: Mapping[Value, Shape]) -> Inference:
-        named = {value.node.name: shape for value, shape in shapes.items()}
-        return self.symbol._infer_shape("inspection", (), named, self.dtypes)
+        named_shapes = {value.node.name: shape for value, shape in shapes.items()}
+        return self.symbol._infer_shape("inspection", (), named_shapes, self.dtypes)
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 
     def _given_shapes(self, shapes: Any) -> dict[Node, tuple[Shape, str]]:
-        """Return the shapes of inputs that are given, or said beside the model."""
+        """Return the shapes of inputs that are given, or in files beside the model."""
         inputs = {node.name: node for node in self.inputs}
         shapes_of: dict[Node, tuple[Shape, str]] = {
             node: (tuple(self.params[node.name][1].shape), "of the array in the parameters' file")
@@ -205,14 +206,14 @@ class _Inspection:
         if shapes is None:
             return shapes_of
         if not isinstance(shapes, Mapping):
-            fed = [node for node in self.inputs if not self._is_label(node)]
-            if len(fed) != 1:
+            data_inputs = [node for node in self.inputs if not self._is_label(node)]
+            if len(data_inputs) != 1:
                 raise ArgumentError(
-                    f"inspection.report: one shape is given for {len(fed)} inputs: "
-                    f"{', '.join(node.name for node in fed)}. Give them by name: "
-                    f"--data {fed[0].name if fed else 'data'}:1,3,224,224."
+                    f"inspection.report: one shape is given for {len(data_inputs)} inputs: "
+                    f"{', '.join(node.name for node in data_inputs)}. Give them by name: "
+                    f"--data {data_inputs[0].name if data_inputs else 'data'}:1,3,224,224."
                 )
-            shapes = {fed[0].name: shapes}
+            shapes = {data_inputs[0].name: shapes}
         for name, shape in shapes.items():
             node = inputs.get(name)
             if node is None:
@@ -226,8 +227,8 @@ class _Inspection:
             shapes_of[node] = tuple(int(length) for length in shape), "given"
         return shapes_of
 
-    def report(self, source: str, params_name: str, said: Contents, shapes: Any) -> Report:
-        """Return everything."""
+    def report(self, source: str, params_name: str, network: Contents, shapes: Any) -> Report:
+        """Return the report."""
         given_shapes = self._given_shapes(shapes)
         filed = {
             Value(node): tuple(self.params[node.name][1].shape)
@@ -237,22 +238,22 @@ class _Inspection:
         known_shapes = {Value(node): shape for node, (shape, _) in given_shapes.items()}
         open_inputs = [node for node in self.inputs if node not in given_shapes]
         labels = [node for node in open_inputs if self._is_label(node)]
-        guesses = guessed(self.order, open_inputs, labels, {**filed, **known_shapes}, self._infer)
+        guesses = guess_shapes(self.order, open_inputs, labels, {**filed, **known_shapes}, self._infer)
         origins = {node: where for node, (_, where) in given_shapes.items()}
         origins |= {node: guess.origin for node, guess in guesses.items()}
-        alone = {**known_shapes, **{Value(node): guess.shape for node, guess in guesses.items()}}
-        facts, problem, agrees = self._facts(alone, filed)
+        input_shapes = {**known_shapes, **{Value(node): guess.shape for node, guess in guesses.items()}}
+        facts, problem, agrees = self._infer_all(input_shapes, filed)
         if "given" in origins.values() and problem.startswith("infer_shape"):
             raise ShapeError(problem)
         if not problem:
             for node in self.inputs:
                 if not is_known(facts.get(Value(node))):
-                    problem = self._ask(node, facts)
+                    problem = self._missing_shape_text(node, facts)
                     break
         fit = None
         if self.has_params:
-            follows = facts if agrees else self._needed(alone, facts)
-            expected = {node.name: follows.get(Value(node)) for node in (*self.arguments, *self.states)}
+            required_shapes = facts if agrees else self._from_inputs(input_shapes, facts)
+            expected = {node.name: required_shapes.get(Value(node)) for node in (*self.arguments, *self.states)}
             fit = compared(self.arguments, self.states, self.inputs, self.params, expected)
         owners = self._owners()
         layers = [self._layer(node, facts, owners) for node in self.order if node.operator is not None]
@@ -260,11 +261,11 @@ class _Inspection:
         return Report(
             source,
             params_name,
-            said.version_text if said.version else "",
+            network.version_text if network.version else "",
             [self._input(node, facts, origins) for node in self.inputs],
             list(map(self._output, self.symbol.values, self.symbol.list_outputs(), repeat(facts))),
             layers,
-            said.operators,
+            network.operators,
             [],
             fit,
             self._count(learned, facts),
@@ -279,27 +280,27 @@ class _Inspection:
             problem,
         )
 
-    def _facts(
-        self, alone: Mapping[Value, Shape], filed: Mapping[Value, Shape]
+    def _infer_all(
+        self, input_shapes: Mapping[Value, Shape], filed: Mapping[Value, Shape]
     ) -> tuple[Mapping[Value, Any], str, bool]:
-        """Return all shapes; what is wrong; and whether the parameters' shapes go with those of the inputs."""
+        """Return (all shapes, a problem or "", whether the parameters' shapes agree with those of the inputs)."""
         try:
-            return self._infer({**filed, **alone}).known, "", True
+            return self._infer({**filed, **input_shapes}).known, "", True
         except MXNetError as first:
             try:
-                facts = self._infer(alone).known
+                facts = self._infer(input_shapes).known
             except MXNetError as error:
                 return {}, str(error), False
             return facts, "" if self.has_params else str(first), False
 
-    def _needed(self, alone: Mapping[Value, Shape], facts: Mapping[Value, Any]) -> Mapping[Value, Any]:
-        """Return what shapes follow from those of the inputs."""
+    def _from_inputs(self, input_shapes: Mapping[Value, Shape], facts: Mapping[Value, Any]) -> Mapping[Value, Any]:
+        """Return the shapes that follow from those of the inputs."""
         try:
-            return self._infer(alone).known
+            return self._infer(input_shapes).known
         except MXNetError:
             return facts
 
-    def _ask(self, node: Node, facts: Mapping[Value, Any]) -> str:
+    def _missing_shape_text(self, node: Node, facts: Mapping[Value, Any]) -> str:
         partly = facts.get(Value(node))
         readers = self.readers.get(node, ())
         example = _EXAMPLES.get(readers[0][0].operator.__name__, "1,3,224,224") if readers else "1,3,224,224"
@@ -337,7 +338,7 @@ class _Inspection:
         if caption is not None:
             try:
                 detail = caption(node.attributes)
-            except (KeyError, TypeError):  # an attribute that only defaults give
+            except (KeyError, TypeError):  # an attribute is left to its default
                 detail = ""
         return Layer(
             node.name,
@@ -375,8 +376,8 @@ class _Inspection:
 
     def _peak(self, facts: Mapping[Value, Any]) -> int | None:
         """Go through the nodes, and free each output after its last use."""
-        last = {value: position for position, node in enumerate(self.order) for value in node.inputs}
-        last |= dict.fromkeys(self.symbol.values, len(self.order))
+        last_use = {value: position for position, node in enumerate(self.order) for value in node.inputs}
+        last_use |= dict.fromkeys(self.symbol.values, len(self.order))
         live = peak = 0
         for position, node in enumerate(self.order):
             if node.operator is None:
@@ -387,8 +388,8 @@ class _Inspection:
                 return None
             live += sum(size or 0 for size in sizes)
             peak = max(peak, live)
-            gone = {value for value in (*node.inputs, *results) if last.get(value, position) == position}
-            live -= sum(self._bytes(value, facts) or 0 for value in gone if value.node.operator is not None)
+            freed = {value for value in (*node.inputs, *results) if last_use.get(value, position) == position}
+            live -= sum(self._bytes(value, facts) or 0 for value in freed if value.node.operator is not None)
         return peak
 
 

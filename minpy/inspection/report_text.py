@@ -15,7 +15,7 @@ WIDTH = 100
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: int = 2) -> list[str]:
-    """Return the lines of a table, at most `WIDTH` wide: the first column gives way.
+    """Return the lines of a table, at most `WIDTH` wide: the first column is shortened.
 
     Examples
     --------
@@ -24,12 +24,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[i
     one         1
     eleven     11
     """
-    every = [list(heads), *map(list, rows)]
-    widths = [max(len(row[column]) for row in every) for column in range(len(heads))]
-    room = WIDTH - indent - 2 * (len(heads) - 1) - sum(widths[1:])
-    widths[0] = max(min(widths[0], room), 8)
+    all_rows = [list(heads), *map(list, rows)]
+    widths = [max(len(row[column]) for row in all_rows) for column in range(len(heads))]
+    available = WIDTH - indent - 2 * (len(heads) - 1) - sum(widths[1:])
+    widths[0] = max(min(widths[0], available), 8)
     lines = []
-    for row in every:
+    for row in all_rows:
         cells = [shortened(text, width) for text, width in zip(row, widths, strict=True)]
         cells = [
             text.rjust(width) if column in right else text.ljust(width)
@@ -40,7 +40,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[i
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text that is at most so wide; what is too much is taken out of its middle.
+    """Return a text of at most this width: the middle of a longer one is left out.
 
     Examples
     --------
@@ -49,8 +49,8 @@ def shortened(text: str, width: int) -> str:
     """
     if len(text) <= width:
         return text
-    behind = (width - 1) * 3 // 5
-    return f"{text[: width - 1 - behind]}…{text[len(text) - behind :]}"
+    tail_length = (width - 1) * 3 // 5
+    return f"{text[: width - 1 - tail_length]}…{text[len(text) - tail_length :]}"
 
 
 def wrapped(text: str, first: str = "", indent: str | None = None) -> list[str]:
@@ -82,7 +82,7 @@ def amount(number: int | None) -> str:
 
 
 def size_text(count: int | None) -> str:
-    """Return a number of bytes, with a unit of 1024 of the last.
+    """Return a number of bytes, in KiB, MiB, GiB or TiB.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def _outputs(report: Findings) -> list[str]:
 
 
 def _prefix(names: list[str]) -> str:
-    """Return what all names begin with, up to an underscore; nothing if a name would be left empty."""
+    """Return the common prefix of names, up to an underscore; empty if a name would be left empty."""
     first, last = min(names, default=""), max(names, default="")
     length = next((place for place, (entry, end) in enumerate(zip(first, last, strict=False)) if entry != end), 0)
     common = first[: first.rfind("_", 0, length) + 1]
@@ -204,7 +204,7 @@ def _totals(report: Findings) -> list[str]:
     kinds = f" of {', '.join(report.dtypes)}" if report.dtypes else ""
     lines += wrapped(f"{count} learned{states}; {size_text(report.parameter_bytes)}{kinds}", "parameters   ")
     if report.multiply_adds is not None:
-        least = "at least " if uncounted else ""
+        prefix = "at least " if uncounted else ""
         by_kind: Counter[str] = Counter()
         for layer in report.layers:
             by_kind[layer.operator] += layer.multiply_adds or 0
@@ -214,7 +214,7 @@ def _totals(report: Findings) -> list[str]:
             if report.multiply_adds and (share := number / report.multiply_adds) >= 0.01
         ]
         lines += wrapped(
-            f"{least}{amount(report.multiply_adds)} (FLOPs: twice as many)" + (f"; {', '.join(most)}" if most else ""),
+            f"{prefix}{amount(report.multiply_adds)} (FLOPs: twice as many)" + (f"; {', '.join(most)}" if most else ""),
             "mult-adds    ",
         )
     if uncounted and report.multiply_adds is not None:
@@ -244,10 +244,10 @@ def _unknown(report: Findings) -> list[str]:
     for text, names in advice.items():
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         lines += ["", *wrapped(f"{shown}: {text}")]
-    there = [f"{kind} ({number})" for kind, number in report.operators.items()]
+    here = [f"{kind} ({number})" for kind, number in report.operators.items()]
     missing = {entry.name for entry in report.unknown}
-    there = [entry for entry in there if entry.rpartition(" ")[0] not in missing and not entry.startswith("Custom ")]
-    lines += ["", *wrapped(f"{', '.join(there) or 'none'}", "operators that are here: ", "  ")]
+    here = [entry for entry in here if entry.rpartition(" ")[0] not in missing and not entry.startswith("Custom ")]
+    lines += ["", *wrapped(f"{', '.join(here) or 'none'}", "operators that are here: ", "  ")]
     return lines
 
 

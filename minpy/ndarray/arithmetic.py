@@ -38,7 +38,7 @@ def binary_methods(
     ufunc = operator.forward
     plan = operator.plan()
     reads_arguments = plan.reads_arguments is None or bool(plan.reads_arguments)
-    reads_answer = plan.reads_answer
+    reads_result = plan.reads_result
     makes_floats = ufunc is numpy.true_divide
 
     def method(self: Any, other: Any) -> Any:
@@ -76,7 +76,7 @@ def binary_methods(
             node.sequence = now()
             node.operator = operator
             node.arguments = (a, b) if reads_arguments else _NOTHING if kind is cls else (None, b)
-            node.result = data if reads_answer else None
+            node.result = data if reads_result else None
             node.attributes = _NO_ATTRIBUTES
             node.parents = (parent, other_parent)
             node.shape = data.shape
@@ -106,7 +106,7 @@ def binary_methods(
             node.operator = operator
             # Rules compute with the number in the dtype of the array: of Python's, NumPy's functions make float64.
             node.arguments = (numpy.asarray(other, b.dtype), b) if reads_arguments else (other, None)
-            node.result = data if reads_answer else None
+            node.result = data if reads_result else None
             node.attributes = _NO_ATTRIBUTES
             node.parents = (None, parent)
             node.shape = data.shape

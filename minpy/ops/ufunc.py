@@ -70,7 +70,7 @@ class UnaryUfunc(Operator):
             node.sequence = now()
             node.operator = self
             node.arguments = (raw,) if plan.reads_arguments else _NOTHING
-            node.result = data if plan.reads_answer else None
+            node.result = data if plan.reads_result else None
             node.attributes = _NO_ATTRIBUTES
             node.parents = (parent,)
             node.shape = data.shape

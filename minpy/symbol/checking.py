@@ -67,8 +67,8 @@ def _bound(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Array
     for _ in range(_RUNS):
         for slot in case.states:
             states[case.name(slot)]._data[...] = arrays[slot]
-        if case.draws is not None:
-            case.draws.rewind()
+        if case.generators is not None:
+            case.generators.rewind()
         outputs: list[Any] = executor.forward(is_train=training)
         if gradients:
             starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]

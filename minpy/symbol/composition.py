@@ -417,9 +417,9 @@ def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: 
 def _learned(node: Node, outputs: LearnedOutputs) -> int:
     """Return how many outputs a user's operator has, which may have to run for that: 0 for an array, not a tuple."""
     facts = None if tracing.modes is None else tracing.modes.facts
-    if facts is not None and outputs.known(node.attributes) is None:
+    if facts is not None and outputs.exact_count(node.attributes) is None:
         facts.run(node)
-        if outputs.known(node.attributes) is None:
+        if outputs.exact_count(node.attributes) is None:
             outputs.note(0, node.attributes)  # so that it runs but once
     return outputs.count(node.attributes) or 0
 

@@ -586,7 +586,7 @@ class Reader:
 
 def _expect_outputs(node: Node, number: int, pointers: Any) -> None:
     """Let a node of a user's operator have the outputs that a file says it has, if nothing else is known of them."""
-    if node.operator.outputs.known(node.attributes) is not None or not isinstance(pointers, list):
+    if node.operator.outputs.exact_count(node.attributes) is not None or not isinstance(pointers, list):
         return
     bounds = pointers[number : number + 2]
     if len(bounds) == 2 and all(type(bound) is int for bound in bounds) and 1 < bounds[1] - bounds[0] <= _MOST_OUTPUTS:

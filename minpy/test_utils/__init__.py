@@ -18,7 +18,7 @@ from minpy.test_utils.symbols import *
 
 _HELPERS = sorted(name for name, value in vars().items() if getattr(value, "__module__", "").startswith(__name__))
 __dir__ = listing(_HELPERS)
-# `import *` brings also the names that MXNet's module imports for itself: scripts rely on them.
+# `import *` also imports the names that MXNet's module imports for itself: scripts rely on them.
 __all__ = [*_HELPERS, *brought.NAMES]
 
 _SPARSE = "arrays are dense here: draw one with rand_ndarray(shape)"

@@ -1,4 +1,4 @@
-"""Names that `from mxnet.test_utils import *` brings beside the helpers: those that MXNet's module imports for itself.
+"""Names that `from mxnet.test_utils import *` imports beside the helpers: those that MXNet's module imports itself.
 
 Test scripts rely on them: they say `np`, `mx`, `os` or `current_context`, and import them nowhere else.
 """
@@ -33,7 +33,7 @@ NAMES = sorted({*_INSTALLED, *_OBJECTS, "np_symbol"})
 
 
 def find(name: str) -> Any:
-    """Return what such a name stands for."""
+    """Return the module or object of such a name."""
     if name in _MODULES:
         module = _MODULES[name]
         return sys.modules[module] if module in sys.modules else import_module(module)

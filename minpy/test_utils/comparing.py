@@ -28,7 +28,7 @@ __all__ = [
 
 
 def raw_value(value: Any, name: str = "a") -> numpy.ndarray:
-    """Return the values of an array or a number; `name` is what an error calls it."""
+    """Return the values of an array or a number; `name` is its name in an error."""
     raw = as_raw(value)
     if raw.dtype.kind not in "biufc":
         raise ArgumentError(f"{name} is {describe(value)}; expected an array of numbers.")
@@ -102,7 +102,7 @@ def assert_almost_equal(
         By default the larger ones of the two dtypes: 1e-2 and 1e-1 for float16, 1e-4 and 1e-3 for float32, 1e-5 and
         1e-20 for float64, 0 for integers.
     names : pair of str
-        What the message calls the arrays.
+        The names of the arrays in the message.
     equal_nan : bool
         Whether NaN equals NaN.
     use_broadcast : bool
@@ -238,9 +238,9 @@ def difference(
     listed: int = 10,
 ) -> str:
     """Return in words how two arrays differ; an empty text if they do not."""
-    name, other = names
-    first, second = raw_value(a, name), raw_value(b, other)
-    shapes = f"{name} has shape {first.shape}, {other} has shape {second.shape}"
+    name1, name2 = names
+    first, second = raw_value(a, name1), raw_value(b, name2)
+    shapes = f"{name1} has shape {first.shape}, {name2} has shape {second.shape}"
     if not use_broadcast and first.shape != second.shape:
         return f"{shapes}; they must be equal, as use_broadcast is False."
     rtol = rtol if rtol is not None else max(get_rtol(dtype=first.dtype), get_rtol(dtype=second.dtype))
@@ -272,13 +272,13 @@ def difference(
     factor = f" by a factor of {excess[index]:.3g}" if numpy.isfinite(excess[index]) else ""
     where = f" at worst at {index}:" if index else ""
     text = (
-        f"{name} and {other} differ in {count} of {wrong.size} elements ({100 * count / wrong.size:.3g}%),{where} "
-        f"{name} is {full[0][index].item()!r}, {other} is {full[1][index].item()!r}. The difference of "
-        f"{error[index]:.6g} exceeds the tolerance atol {atol:g} + rtol {rtol:g} * |{other}| = {allowed[index]:.6g}"
+        f"{name1} and {name2} differ in {count} of {wrong.size} elements ({100 * count / wrong.size:.3g}%),{where} "
+        f"{name1} is {full[0][index].item()!r}, {name2} is {full[1][index].item()!r}. The difference of "
+        f"{error[index]:.6g} exceeds the tolerance atol {atol:g} + rtol {rtol:g} * |{name2}| = {allowed[index]:.6g}"
         f"{factor}."
     )
-    rows = [f"  {at}: {name} {full[0][at].item()!r}, {other} {full[1][at].item()!r}" for at in indices]
-    arrays = [f"  {called}: {_array_text(raw)}" for called, raw in ((name, first), (other, second))]
+    rows = [f"  {at}: {name1} {full[0][at].item()!r}, {name2} {full[1][at].item()!r}" for at in indices]
+    arrays = [f"  {name}: {_array_text(raw)}" for name, raw in ((name1, first), (name2, second))]
     return "\n".join([text, *(rows if len(rows) > 1 else []), *arrays])
 
 
@@ -295,7 +295,7 @@ def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bo
     a, b : numpy.ndarray
     index : tuple of int
     names : sequence of str
-        What the arrays are called.
+        The names of the arrays.
     maxError : bool
         Whether the text says that this is the largest difference.
 

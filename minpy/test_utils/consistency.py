@@ -111,7 +111,7 @@ def central_differences(value: Callable[[numpy.ndarray], float], at: numpy.ndarr
         for step in (eps / 2, -eps / 2):
             moved = at.copy()
             moved[index] += step
-            # The step that was taken: what is left of the one that was meant, after rounding.
+            # The step after rounding.
             ends.append((value(moved), float(moved[index])))
         (above, right), (below, left) = ends
         slopes[index] = (above - below) / (right - left) if right != left else 0.0
@@ -220,7 +220,7 @@ def check_consistency(
     raise_on_err : bool
         Whether a difference is an error, or a text on the standard output.
     ground_truth : dict of str to array_like, optional
-        What to compare all ways with.
+        Values with which all ways are compared.
     equal_nan : bool
         Whether NaN equals NaN.
     use_uniform : bool
@@ -322,9 +322,9 @@ def check_gluon_hybridize_consistency(
     net_builder : callable
         `net_builder(prefix=...)` returns the block, with parameters that are not initialized.
     data_l : list of minpy.np.ndarray
-        What the block is called with.
+        The inputs of the block.
     numpy_func : callable, optional
-        What it should compute, of NumPy arrays.
+        The function of NumPy arrays that it should compute.
     test_grad : bool
         Whether gradients by `data_l` are compared, too; the outputs are their own head gradients.
     rtol, atol : float
@@ -351,7 +351,7 @@ def check_gluon_hybridize_consistency(
             net.initialize()
             inputs = [data.copy() for data in data_l]
             if values:
-                net(*inputs)  # which makes parameters whose shapes follow from it
+                net(*inputs)  # this initializes parameters whose shapes follow from it
                 for name, parameter in net.collect_params().items():
                     parameter.set_data(array(values[name], dtype=values[name].dtype))
             if hybridize:

@@ -23,7 +23,7 @@ _FILES = {
 
 
 class DummyIter(DataIter):
-    """An iterator that gives one batch, the first of another iterator, without end: to time what uses batches.
+    """An iterator that gives one batch, the first of another iterator, without end: to time code that uses batches.
 
     Parameters
     ----------
@@ -93,21 +93,21 @@ def get_mnist() -> dict[str, numpy.ndarray]:
     """
     arrays = {}
     for key, name in _FILES.items():
-        pictures = key.endswith("data")
-        values = read_idx("get_mnist", _path_of(name), 3 if pictures else 1)
-        if pictures:
+        is_data = key.endswith("data")
+        values = read_idx("get_mnist", _path_of(name), 3 if is_data else 1)
+        if is_data:
             values = values.reshape(len(values), 1, *values.shape[1:]).astype(numpy.float32) / 255
-        arrays[key] = values if pictures else values.astype(numpy.int8)
+        arrays[key] = values if is_data else values.astype(numpy.int8)
     return arrays
 
 
 def get_mnist_ubyte() -> None:
-    """See that the four files of MNIST are there, where `get_mnist` looks for them.
+    """Check that the four files of MNIST are there, where `get_mnist` looks for them.
 
     Raises
     ------
     FileMissingError
-        If one is not.
+        If one is missing.
 
     Examples
     --------
@@ -121,12 +121,12 @@ def get_mnist_ubyte() -> None:
 
 
 def get_mnist_pkl() -> None:
-    """See that the file `data/mnist.pkl.gz` is there, where programs that call this unpickle the digits from.
+    """Check that the file `data/mnist.pkl.gz` is there, where programs that call this unpickle the digits from.
 
     Raises
     ------
     FileMissingError
-        If it is not.
+        If it is missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Random shapes; arrays that tests are fed with: random ones, matrices with known properties, counting ones."""
+"""Random shapes; arrays as inputs of tests: random ones, matrices with known properties, counting ones."""
 
 from __future__ import annotations
 
@@ -279,29 +279,29 @@ def _eigenvalues(n: int) -> numpy.ndarray:
 
 def new_matrix_with_real_eigvals_2d(n: int) -> numpy.ndarray:
     """Return a random matrix that is well-conditioned, with real eigenvalues from 1 to 2 in absolute value."""
-    turned, scaled = new_orthonormal_matrix_2d(n), numpy.random.uniform(0.8, 1.25, n)
-    vectors = new_orthonormal_matrix_2d(n) * scaled @ turned
+    rotation, scales = new_orthonormal_matrix_2d(n), numpy.random.uniform(0.8, 1.25, n)
+    vectors = new_orthonormal_matrix_2d(n) * scales @ rotation
     return vectors * _eigenvalues(n) @ numpy.linalg.inv(vectors)
 
 
 def new_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> numpy.ndarray:
     """Return an array of such matrices; its last two lengths must be equal."""
-    return _each(shape, new_matrix_with_real_eigvals_2d)
+    return _batch_of(shape, new_matrix_with_real_eigvals_2d)
 
 
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> numpy.ndarray:
     """Return a random symmetric matrix with eigenvalues from 1 to 2 in absolute value."""
-    turned = new_orthonormal_matrix_2d(n)
-    symmetric = turned * _eigenvalues(n) @ turned.T
+    rotation = new_orthonormal_matrix_2d(n)
+    symmetric = rotation * _eigenvalues(n) @ rotation.T
     return (symmetric + symmetric.T) / 2
 
 
 def new_sym_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> numpy.ndarray:
     """Return an array of such matrices; its last two lengths must be equal."""
-    return _each(shape, new_sym_matrix_with_real_eigvals_2d)
+    return _batch_of(shape, new_sym_matrix_with_real_eigvals_2d)
 
 
-def _each(shape: Sequence[int], make: Callable[[int], numpy.ndarray]) -> numpy.ndarray:
+def _batch_of(shape: Sequence[int], make: Callable[[int], numpy.ndarray]) -> numpy.ndarray:
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ShapeError(f"shape {tuple(shape)} is not one of square matrices: its last two lengths must be equal.")
     count = int(numpy.prod(shape[:-2]))

@@ -15,7 +15,7 @@ __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_
 
 Generator = Callable[[int], Any]
 
-# How likely a right generator is refused by `mean_check` and `var_check`.
+# The probability that `mean_check` and `var_check` refuse a correct generator.
 _SIGNIFICANCE = 0.05
 
 
@@ -76,7 +76,7 @@ def chi_square_check(
     Returns
     -------
     tuple of (float, numpy.ndarray, numpy.ndarray)
-        How likely frequencies are at least so far off; how often draws fell into each bucket; how often they should.
+        The p-value; how often draws fell into each bucket; how often they should.
         Draws outside of all buckets are one more bucket, of the probability that is left.
 
     Examples
@@ -91,8 +91,8 @@ def chi_square_check(
             f"chi_square_check: {len(buckets)} buckets and {len(probs)} probabilities; one is needed for each."
         )
     drawn = _draws(generator, nsamples)
-    intervals = bool(len(buckets)) and isinstance(buckets[0], (list, tuple))
-    if intervals:
+    has_intervals = bool(len(buckets)) and isinstance(buckets[0], (list, tuple))
+    if has_intervals:
         seen = numpy.array([((drawn >= low) & (drawn < high)).sum() for low, high in buckets])
     else:
         seen = numpy.array([(drawn == value).sum() for value in buckets])
@@ -127,12 +127,12 @@ def verify_generator(
     success_rate : float
         The share of them that must be passed.
     alpha : float
-        A test is passed if the frequencies are this likely, at least.
+        A test is passed if its p-value is larger.
 
     Returns
     -------
     list of float
-        How likely the frequencies of each test are.
+        The p-value of each test.
     """
     tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     likely = [p for p, _, _ in tests]
@@ -149,8 +149,8 @@ def verify_generator(
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:
     """Tell whether the mean of draws agrees with `mu`, for a standard deviation `sigma` (a z-test at 5 %)."""
-    off = abs(_draws(generator, nsamples).mean(dtype=float) - mu) * numpy.sqrt(nsamples) / sigma
-    return bool(off < _statistics().norm.ppf(1 - _SIGNIFICANCE / 2))
+    deviation = abs(_draws(generator, nsamples).mean(dtype=float) - mu) * numpy.sqrt(nsamples) / sigma
+    return bool(deviation < _statistics().norm.ppf(1 - _SIGNIFICANCE / 2))
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:

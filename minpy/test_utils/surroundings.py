@@ -1,4 +1,4 @@
-"""What surrounds a test: environment variables, what it writes, how often it is tried, where it runs, files fetched."""
+"""The environment of a test: its variables, standard error, retries, the machine that it runs on, downloads."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
-        def tried(*arguments: Any, **keywords: Any) -> None:
+        def wrapper(*arguments: Any, **keywords: Any) -> None:
             for _ in range(n - 1):
                 with contextlib.suppress(AssertionError):
                     test(*arguments, **keywords)
                     return
             test(*arguments, **keywords)
 
-        return tried
+        return wrapper
 
     return decorate
 
@@ -136,7 +136,7 @@ def download(
     ----------
     url : str
     fname : str, optional
-        What to call it; by default the last part of the URL.
+        Its name; by default the last part of the URL.
     dirname : str, optional
         The folder to put it into, which is made if it is missing.
     overwrite : bool
@@ -178,6 +178,6 @@ def download(
 def _chunks(url: str) -> Iterator[bytes]:
     import urllib.request  # it loads a good part of the standard library
 
-    with urllib.request.urlopen(url, timeout=60) as source:
-        while chunk := source.read(1 << 20):
+    with urllib.request.urlopen(url, timeout=60) as response:
+        while chunk := response.read(1 << 20):
             yield chunk

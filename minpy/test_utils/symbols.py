@@ -21,7 +21,7 @@ from minpy.test_utils.random_arrays import require_dense
 __all__ = ["check_numeric_gradient", "check_symbolic_backward", "check_symbolic_forward", "simple_forward"]
 
 
-# What the checks below have in common.
+# Texts that the docstrings below share.
 _LOCATION = """
     sym : Symbol
     location : list or dict of array_like
@@ -95,7 +95,7 @@ def check_symbolic_forward(
     equal_nan : bool
         Whether NaN equals NaN.
     dtype : str or type, optional
-        What arguments are converted to; None: their own dtypes.
+        The dtype of arguments; None: their own dtypes.
 
     Returns
     -------
@@ -169,12 +169,12 @@ def check_symbolic_backward(
     equal_nan : bool
         Whether NaN equals NaN.
     dtype : str or type, optional
-        What arguments and gradients are converted to; None: their own dtypes.
+        The dtype of arguments and gradients; None: their own dtypes.
 
     Returns
     -------
     dict of str to NDArray
-        What the arrays of the gradients hold, by the names of the arguments.
+        The arrays of the gradients, by the names of the arguments.
 
     Raises
     ------
@@ -194,8 +194,8 @@ def check_symbolic_backward(
     require_dense(grad_stypes, method)
     arguments, states = _bound_values(sym, location, aux_states, ctx, dtype, method)
     names = list(arguments)
-    partly = isinstance(expected, Mapping)
-    expected_values = _by_name(expected, names, "expected", "argument", method, optional=partly)
+    is_partial = isinstance(expected, Mapping)
+    expected_values = _by_name(expected, names, "expected", "argument", method, optional=is_partial)
     requests = _requests(grad_req, names, "grad_req", method)
     heads = None
     if out_grads is not None:
@@ -323,10 +323,10 @@ def check_numeric_gradient(
 
 
 class _Weighted:
-    """The sum of a symbol's outputs times numbers, at a place that can be moved.
+    """The sum of a symbol's outputs times weights, as a function of its arguments.
 
     It is computed in float64 if the symbol can be: the rounding of float32 would drown small differences. Operators
-    of native libraries that know float32 alone, and do not say so, give other numbers then: those are not used.
+    of native libraries that know float32 alone, and do not report that, give wrong numbers then: those are not used.
     """
 
     def __init__(
@@ -344,17 +344,17 @@ class _Weighted:
         computed = self.outputs()
         try:
             self._bind(sym, ctx, arguments, states, numpy.float64)
-            is_recorded = all(map(_alike, self.outputs(), computed))
-        except Exception:  # whatever an operator says to a dtype that it does not take
-            is_recorded = False
-        if not is_recorded:
+            agrees = all(map(_mostly_equal, self.outputs(), computed))
+        except Exception:  # an operator does not take the dtype
+            agrees = False
+        if not agrees:
             self._bind(sym, ctx, arguments, states, None)
 
     def _bind(
         self, sym: Symbol, ctx: Any, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray], dtype: Any
     ) -> None:
         def copies(arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
-            return {name: array(held.asnumpy(), ctx, dtype or held.dtype) for name, held in arrays.items()}
+            return {name: array(value.asnumpy(), ctx, dtype or value.dtype) for name, value in arrays.items()}
 
         self._arguments, self._states = copies(arguments), copies(states)
         self._initial = {name: state.asnumpy().copy() for name, state in self._states.items()}
@@ -373,13 +373,13 @@ class _Weighted:
 
     def central_differences(self, name: str, eps: float) -> numpy.ndarray:
         """Return the gradient with respect to an argument."""
-        at = self._arguments[name].asnumpy().copy()
-        slopes = central_differences(lambda moved: self.value(**{name: moved}), at, eps)
-        self.value(**{name: at})
+        centre = self._arguments[name].asnumpy().copy()
+        slopes = central_differences(lambda moved: self.value(**{name: moved}), centre, eps)
+        self.value(**{name: centre})
         return slopes
 
 
-def _alike(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
+def _mostly_equal(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
     """Whether most numbers are the same but for rounding, which may move some of them over a step."""
     scale = numpy.abs(computed, where=numpy.isfinite(computed), out=numpy.zeros(computed.shape)).max(initial=0.0)
     close = numpy.isclose(exact, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
@@ -416,7 +416,7 @@ def _dtype(value: Any, dtype: Any) -> Any:
 def _by_name(
     values: Any, names: Sequence[str], subject: str, kind: str, method: str, optional: bool = False
 ) -> dict[str, Any]:
-    """Return values by the names of what they are for, in its order; `optional`: those that are given."""
+    """Return values by `names`, in their order; `optional`: only those that are given."""
     if isinstance(values, Mapping):
         unknown = [name for name in values if name not in names]
         missing = [name for name in names if name not in values]

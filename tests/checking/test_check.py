@@ -641,7 +641,7 @@ def test_kernels_of_rules_for_several_arguments():
 
 def test_further_kinds_of_forms():
     def kernels(call):
-        yield Form("kernel", call.answer, lambda: call.inputs[0].astype("float32") ** 2)
+        yield Form("kernel", call.run_definition, lambda: call.inputs[0].astype("float32") ** 2)
 
     op = _with_forms()
     assert "kernel" not in results(op.check(X))

@@ -21,7 +21,7 @@ from minpy.ops.index import DEFINED_IN
 from minpy.ops.registry import FUNCTIONS, OPERATORS
 
 # What calls note at an operator: which ways of writing need no binding, what was worked out once.
-NOTED = {"_plan", "_with_inputs", "keywords_bound"}
+NOTED = {"_plan", "_with_inputs", "bound_forms"}
 
 
 def text(value: Any, depth: int = 0) -> Any:

@@ -191,7 +191,7 @@ class Update(Operator):
         out, name = attributes.pop("out", None), None
         inputs: Any = arguments
         if not dispatch.needs_no_binding(self, arguments, attributes):
-            names, written = tuple(attributes), dispatch.way_of_writing(arguments, attributes)
+            names, written = tuple(attributes), dispatch.call_form(arguments, attributes)
             name = attributes.pop("name", None)
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
             if len(inputs) == len(arguments) and tuple(attributes) == names:
