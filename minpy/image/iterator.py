@@ -280,9 +280,9 @@ class ImageIter(DataIter):
         try:
             return unpack(record)
         except MXNetError as error:
-            raise type(error)(f"{self._which()}: {error}") from error
+            raise type(error)(f"{self._prefix()}: {error}") from error
 
-    def _which(self) -> str:
+    def _prefix(self) -> str:
         """Return how a message begins: the class, and which picture was read last."""
         return f"{type(self).__name__}: {self._sample()}"
 
@@ -312,9 +312,9 @@ class ImageIter(DataIter):
         ArgumentError, FileFormatError, ShapeError
             For a damaged picture, a label of another width, or a picture of another shape: which it is.
         """
-        begun, self._rolled_over = self._rolled_over, None
-        if begun is not None:
-            data, label, filled = begun
+        rolled_over, self._rolled_over = self._rolled_over, None
+        if rolled_over is not None:
+            data, label, filled = rolled_over
         else:
             data = array_of(np.zeros(self.provide_data[0][1], np.float32))
             label = array_of(np.full(self.provide_label[0][1], self._empty_label, np.float32))
@@ -325,17 +325,17 @@ class ImageIter(DataIter):
         if pad:
             if self.last_batch_handle == "discard":
                 raise StopIteration
-            if self.last_batch_handle == "roll_over" and begun is None:
+            if self.last_batch_handle == "roll_over" and rolled_over is None:
                 self._rolled_over = data, label, filled
                 raise StopIteration
             while filled < self.batch_size:
-                more = self._batchify(data, label, filled)
-                if more == filled:
+                new_filled = self._batchify(data, label, filled)
+                if new_filled == filled:
                     raise MXNetError(
                         f"{type(self).__name__}: there is no picture to fill up a batch with: all that were read were "
                         "skipped. The log (logging.DEBUG) says why."
                     )
-                filled = more
+                filled = new_filled
             if self.last_batch_handle == "pad":
                 self._allow_read = False
         return DataBatch([data], [label], pad=pad)
@@ -371,7 +371,7 @@ class ImageIter(DataIter):
         except MissingDependencyError:
             raise
         except MXNetError as error:
-            raise ArgumentError(f"{self._which()} is damaged, or no picture. {error}") from error
+            raise ArgumentError(f"{self._prefix()} is damaged, or no picture. {error}") from error
 
     def _put_picture(self, batch: np.ndarray, position: int, data: Any) -> None:
         if type(self).postprocess_data is ImageIter.postprocess_data and isinstance(data, Array):
@@ -383,7 +383,7 @@ class ImageIter(DataIter):
             batch[position] = picture
         except ValueError as error:
             raise ShapeError(
-                f"{self._which()} has shape {picture.shape} after the augmenters, channels first; expected "
+                f"{self._prefix()} has shape {picture.shape} after the augmenters, channels first; expected "
                 f"data_shape {self.data_shape}. Does the aug_list end with pictures of that size?"
             ) from error
 
@@ -391,11 +391,11 @@ class ImageIter(DataIter):
         values = np.asarray(raw_of(label))
         if values.size != self.label_width:
             if values.size != 1:
-                raise ShapeError(f"{self._which()} has {values.size} labels; expected label_width={self.label_width}.")
+                raise ShapeError(f"{self._prefix()} has {values.size} labels; expected label_width={self.label_width}.")
             if not self._warned_of_labels:
                 self._warned_of_labels = True
                 message = f"has one label, which is taken {self.label_width} times, as label_width={self.label_width}."
-                warnings.warn(f"{self._which()} {message}", UserWarning, stacklevel=5)
+                warnings.warn(f"{self._prefix()} {message}", UserWarning, stacklevel=5)
         batch[position] = values.reshape(-1) if batch.ndim > 1 else values.reshape(-1)[0]
 
     # -- what classes of one's own may replace -------------------------------------------------------------------------

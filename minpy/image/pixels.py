@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, DTypeError, NoGradientError, ShapeE
 from minpy.core.numpy_semantics import is_np_array
 from minpy.core.state import state
 
-__all__ = ["array_of", "channelwise", "floats", "height_and_width", "is_recorded", "like", "pixels", "unrecorded"]
+__all__ = ["array_of", "channelwise", "float_buffer", "height_and_width", "is_recorded", "like", "pixels", "unrecorded"]
 
 
 def array_of(raw: np.ndarray) -> Any:
@@ -57,7 +57,7 @@ def unrecorded(name: str, image: Any) -> None:
         )
 
 
-def floats(name: str, image: Any) -> tuple[np.ndarray, Any]:
+def float_buffer(name: str, image: Any) -> tuple[np.ndarray, Any]:
     """Return the buffer of an image that is to be changed in place, and the array that holds it afterwards.
 
     That is the image itself, as in MXNet; a NumPy array is copied.

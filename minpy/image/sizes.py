@@ -119,11 +119,11 @@ def scale_down(src_size: tuple[int, int], size: tuple[int, int]) -> tuple[int, i
     (640, 106)
     """
     width, height = size
-    most_wide, most_high = src_size
-    if most_high < height:
-        width, height = float(width * most_high) / height, most_high  # type: ignore[assignment]
-    if most_wide < width:
-        width, height = most_wide, float(height * most_wide) / width  # type: ignore[assignment]
+    max_width, max_height = src_size
+    if max_height < height:
+        width, height = float(width * max_height) / height, max_height  # type: ignore[assignment]
+    if max_width < width:
+        width, height = max_width, float(height * max_width) / width  # type: ignore[assignment]
     return int(width), int(height)
 
 
