@@ -1,4 +1,4 @@
-"""Objects that change pictures, by chance most of them: what all are, several in a row, sizes, parts, flips, dtypes.
+"""Objects that change pictures, most of them at random: their base, sequences, sizes, crops, flips, dtypes.
 
 What is drawn comes from Python's `random`, by the same calls in the same order as MXNet's: a program that is seeded
 sees the same pictures.
@@ -37,13 +37,13 @@ __all__ = [
 
 
 def _json_value(value: Any) -> Any:
-    """Return an argument as JSON can hold it."""
+    """Return an argument in a form for JSON."""
     value = raw_of(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 class Described:
-    """The base of augmenters: what they were made with, as text."""
+    """The base of augmenters: it shows their arguments as text."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {name: _json_value(value) for name, value in kwargs.items()}
@@ -65,12 +65,12 @@ class Described:
 
 
 class Augmenter(Described):
-    """What changes a picture. One of your own derives from it and defines `__call__(self, src)`.
+    """The base of changes of a picture. A subclass defines `__call__(self, src)`.
 
     Parameters
     ----------
     **kwargs
-        What `dumps` shows.
+        The arguments that `dumps` shows.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class RandomOrderAug(_Chain):
 
 
 class _ResizingAugmenter(Augmenter):
-    """What gives pictures a size, interpolated in one of the ways of `imresize`."""
+    """The base of augmenters with a size and one of the interpolations of `imresize`."""
 
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)

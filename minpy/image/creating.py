@@ -64,7 +64,7 @@ def require_data_shape(name: str, data_shape: Any) -> tuple[int, int, int]:
 
 
 def _channel_values(name: str, option: str, value: Any, imagenet_values: tuple[float, ...], exact: bool) -> Any:
-    """Return the mean or deviation that is asked for: True means that of ImageNet."""
+    """Return an option's mean or deviation; True means that of ImageNet."""
     if value is None or value is False:
         return None
     if value is True:
@@ -80,7 +80,7 @@ def _channel_values(name: str, option: str, value: Any, imagenet_values: tuple[f
 
 
 def color_augmenters(name: str, options: dict[str, Any], exact: bool) -> list[Augmenter]:
-    """Return the augmenters of colours that both makers end with.
+    """Return the augmenters of colours with which both functions below end.
 
     `exact`: whether ImageNet's mean is of float64, as MXNet's is in detection.
     """
@@ -240,7 +240,7 @@ def CreateMultiRandCropAugmenter(
 
 
 def _enclosing_range(value: Any) -> Any:
-    """Return the range that holds all ranges of a list; a single one as it is."""
+    """Return the smallest range that contains all ranges of a list, or the range itself if it is one."""
     if not isinstance(value, list) or all(isinstance(limit, numeric_types) for limit in value):
         return value
     return min(limits[0] for limits in value), max(limits[1] for limits in value)

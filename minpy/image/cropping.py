@@ -20,7 +20,7 @@ from minpy.pictures import resize
 __all__ = ["area_range", "center_crop", "fixed_crop", "random_crop", "random_size_crop"]
 
 _ATTEMPTS = 10
-# What the functions below that choose a part have in common.
+# Common sections of the docstrings below.
 _PART = """
     Returns
     -------

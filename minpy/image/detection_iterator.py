@@ -60,8 +60,8 @@ def draw_boxes(
     thickness: int,
     names: Mapping[int, str] | None,
 ) -> np.ndarray:
-    """Draw the boxes of objects, and the names of their classes, into an image; colours that are not given are drawn
-    from `numpy.random`.
+    """Draw the boxes of objects, and the names of their classes, into an image; default colours come from
+    `numpy.random`.
     """
     height, width = image.shape[:2]
     for number, left, upper, right, lower in label[:, :5]:
@@ -160,7 +160,7 @@ class ImageDetIter(ImageIter):
         shared = {name: value for name, value in locals().items() if name not in ("self", "aug_list", "kwargs")}
         shared.pop("__class__", None)
         super().__init__(aug_list=[], **shared)
-        # What the augmenters are made of again, for another shape.
+        # The options to make the augmenters from for another shape.
         self._options = kwargs if aug_list is None else None
         self.auglist = [*CreateDetAugmenter(data_shape, **kwargs)] if aug_list is None else aug_list
         self.label_shape = self._estimate_label_shape()

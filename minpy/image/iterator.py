@@ -66,8 +66,8 @@ class ImageIter(DataIter):
     dtype : {'float32', 'int32', 'int64', 'float64'}
         In which the labels of a list are held. Batches are of float32.
     last_batch_handle : {'pad', 'discard', 'roll_over'}
-        What becomes of pictures that are too few for a batch at the end of an epoch: filled up with the first ones
-        (`batch.pad` says with how many), left out, or first in the next epoch.
+        What happens to the last pictures if they are too few for a batch: padded with the first ones (`batch.pad` is
+        their number), left out, or moved to the next epoch.
     **kwargs
         For `CreateAugmenter`: resize, rand_crop, rand_mirror, mean, std, ...
 
@@ -102,7 +102,7 @@ class ImageIter(DataIter):
     (2, 3, 32, 32) [2. 0.] 1
     """
 
-    _empty_label = 0  # what labels are where there is none yet
+    _empty_label = 0
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class ImageIter(DataIter):
             )
             last_batch_handle = "pad"
         self.last_batch_handle = last_batch_handle
-        self._rolled_over: tuple[Any, Any, int] | None = None  # the beginning of a batch, and how much it has
+        self._rolled_over: tuple[Any, Any, int] | None = None  # data and label of an unfinished batch, and its length
         self._records_read = 0
         self._warned_of_labels = False
         self.reset()
@@ -224,7 +224,7 @@ class ImageIter(DataIter):
             self._allow_read = True
 
     def hard_reset(self) -> None:
-        """Start at the first picture; what would be rolled over into the next epoch is left out."""
+        """Start at the first picture; pictures rolled over are left out."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
         self._rewind()
@@ -283,11 +283,11 @@ class ImageIter(DataIter):
             raise type(error)(f"{self._prefix()}: {error}") from error
 
     def _prefix(self) -> str:
-        """Return how a message begins: the class, and which picture was read last."""
+        """Return the beginning of a message: the class, and the picture that was read last."""
         return f"{type(self).__name__}: {self._sample()}"
 
     def _sample(self) -> str:
-        """Return which picture was read last."""
+        """Return the name of the picture that was read last."""
         if self.seq is None:
             return f"record {self._records_read - 1} of {self.imgrec.uri!r}"
         key = self.seq[min(self.cur, len(self.seq)) - 1]
@@ -341,7 +341,7 @@ class ImageIter(DataIter):
         return DataBatch([data], [label], pad=pad)
 
     def _batchify(self, batch_data: Any, batch_label: Any, start: int = 0) -> int:
-        """Fill a batch from `start` on, and return up to where: less than the batch size at the end of the epoch."""
+        """Fill a batch from `start` on, and return its new length, below the batch size at the end of the epoch."""
         position = start
         while position < self.batch_size:
             try:
@@ -398,7 +398,7 @@ class ImageIter(DataIter):
                 warnings.warn(f"{self._prefix()} {message}", UserWarning, stacklevel=5)
         batch[position] = values.reshape(-1) if batch.ndim > 1 else values.reshape(-1)[0]
 
-    # -- what classes of one's own may replace -------------------------------------------------------------------------
+    # -- methods for subclasses to override ----------------------------------------------------------------------------
 
     def check_data_shape(self, data_shape: Any) -> None:
         """Raise, unless a shape is that of pictures in colours, (3, height, width).

@@ -15,12 +15,12 @@ from minpy.pictures import resize
 __all__ = ["_get_interp_method", "copyMakeBorder", "imresize", "interpolated", "resize_short", "scale_down"]
 
 _CUBIC, _AREA, _LINEAR = 2, 3, 1
-# What may be given in place of one of OpenCV's codes.
+# Further codes beside those of OpenCV.
 _BY_SIZE, _BY_CHANCE = 9, 10
 
 
 def _get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
-    """Return one of OpenCV's codes of interpolations, for a code that leaves the choice.
+    """Return OpenCV's code of an interpolation, chosen here for the codes 9 and 10.
 
     Examples
     --------
