@@ -45,7 +45,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
     out = name = None
     arrays: dict[str, Any] = {}
     if kwargs:
-        find_prop(op_type)  # an unknown operator is what is wrong first, whatever else it is given
+        find_prop(op_type)  # its error comes first
         if isinstance(kwargs.get("name", ""), (str, type(None))):  # an array is an input of that name
             name = kwargs.pop("name", None)
         out = kwargs.pop("out", None)
@@ -54,13 +54,13 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
     prop_class: Any = PROPS.get(op_type) if type(op_type) is str else None
     prop_class = prop_class or find_prop(op_type)
     if arrays:
-        arrays, kwargs = _sorted(prop_class, op_type, arrays, kwargs)
+        arrays, kwargs = _split_inputs(prop_class, op_type, arrays, kwargs)
     operator = PropOperator(str(op_type), prop_class, kwargs)
     values = inputs if len(inputs) == operator.arity and not arrays else operator.bind_inputs(inputs, arrays)
-    plain = True
+    all_ndarrays = True
     for index, value in enumerate(values):
         if type(value) is not NDArray:
-            plain = False
+            all_ndarrays = False
             if not isinstance(value, NDArray):
                 continue
             operator.context = value.context
@@ -68,7 +68,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         if type(node) is Leaf and node.request == "add":
             operator.grad_req[index] = "add"
     result: Any
-    if plain and values:
+    if all_ndarrays and values:
         result = dispatch.call_on_arrays(operator, values, {"training": state.training})
     elif not values:
         values_out = dispatch.run(operator, (), {"training": state.training})
@@ -91,17 +91,17 @@ def prop_operator(op_type: Any, parameters: dict[str, str]) -> PropOperator:
     return PropOperator(str(op_type), find_prop(op_type), parameters)
 
 
-def _sorted(
+def _split_inputs(
     prop_class: type, op_type: Any, arrays: dict[str, Any], kwargs: dict[str, str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return inputs by name, and arguments of the prop: among these NumPy arrays that are no inputs, as text."""
-    plain = [name for name, value in arrays.items() if isinstance(value, numpy.ndarray)]
-    if plain:
+    """Return inputs by name, and the prop's arguments, which include NumPy arrays that are not inputs, as text."""
+    numpy_names = [name for name, value in arrays.items() if isinstance(value, numpy.ndarray)]
+    if numpy_names:
         prop_parameters = inspect.signature(prop_class).parameters
-        texts = {name: str(arrays[name]) for name in plain if name in prop_parameters}
-        if len(texts) < len(plain):
+        texts = {name: str(arrays[name]) for name in numpy_names if name in prop_parameters}
+        if len(texts) < len(numpy_names):
             inputs = PropOperator(str(op_type), prop_class, {**kwargs, **texts}).names
-            texts.update((name, str(arrays[name])) for name in plain if name not in inputs)
+            texts.update((name, str(arrays[name])) for name in numpy_names if name not in inputs)
             if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in prop_parameters.values()):
                 texts = {name: text for name, text in texts.items() if name in prop_parameters}
         kwargs = {**kwargs, **texts}

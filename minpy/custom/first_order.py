@@ -1,4 +1,4 @@
-"""Gradients that are not recorded themselves, and say so when somebody differentiates them."""
+"""Gradients that are not recorded themselves; differentiating them is an error."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class _FirstOrderOnly(BaseOperator):
 def first_order(name: str, data: Any, traced: Sequence[Array]) -> Any:
     """Return a gradient as a recorded array through which no further gradient flows.
 
-    `name`: whose gradient it is, for the message. `traced`: what it was computed from; if none of them is recorded,
-    `data` is returned as it is.
+    `name`: the operator, for the message. `traced`: the arrays that it was computed from; if none of them is recorded,
+    `data` is returned unchanged.
     """
     parents = [array._node for array in traced]
     if not state.recording or not any(parent is not None for parent in parents):

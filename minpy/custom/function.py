@@ -28,17 +28,17 @@ __all__ = ["Function"]
 
 
 def _references(arrays: list[NDArray]) -> list[tuple[int, int]]:
-    """Return for each array how many references there are to it, and to its buffer."""
+    """Return for each array the numbers of references to it, and to its buffer."""
     counts = [*map(sys.getrefcount, arrays)]
     return [*zip(counts, [sys.getrefcount(array._data) for array in arrays], strict=True)]
 
 
-# What is kept of an input that was not saved: the tape looks at those that were, to refuse them when they have changed.
-_NOT_KEPT = numpy.empty(0)
+# Recorded in place of inputs that were not saved; the tape checks that saved ones have not changed.
+_NOT_SAVED = numpy.empty(0)
 
 
 class Function(BaseOperator):
-    """A function of NDArrays with a gradient of its own. Derive from it; an instance serves one call.
+    """A function of NDArrays with its own gradient. Derive from it; an instance serves one call.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Function(BaseOperator):
     _saved: tuple[Any, ...] = ()
 
     def forward(self, *inputs: NDArray) -> Any:
-        """Return the output (or a tuple or list of them) for the inputs. Nothing in it is recorded."""
+        """Return the output (or a tuple or list of them) for the inputs, without recording."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward(self, *inputs).")
 
     def backward(self, *output_grads: NDArray) -> Any:
@@ -72,12 +72,12 @@ class Function(BaseOperator):
         raise NotImplementedError(f"{type(self).__name__} defines no backward(self, *output_grads).")
 
     def save_for_backward(self, *args: Any) -> None:
-        """Keep values that `backward` finds in `saved_tensors`."""
+        """Save values, which `backward` reads from `saved_tensors`."""
         self._saved = args
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept."""
+        """The values that `save_for_backward` saved."""
         return self._saved
 
     def __call__(self, *inputs: NDArray) -> Any:
@@ -101,16 +101,16 @@ class Function(BaseOperator):
         try:
             result = self.forward(*inputs)
         except Exception as error:
-            raise in_place_of(operator_error(error, self._line("forward", inputs)), error) from None
+            raise in_place_of(operator_error(error, self._failure_text("forward", inputs)), error) from None
         finally:
             state.recording = recording
         kind = type(result)
         several = isinstance(result, (tuple, list))
         outputs: Any = list(result) if several else [result]
-        del result  # what refers to the outputs now is ours, or kept by the function
-        keeps = self._keeps(outputs, inputs)
+        del result  # so that only `outputs` and the function itself may refer to the outputs
+        shared = self._are_shared(outputs, inputs)
         outputs = [
-            value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, keeps, strict=True)
+            value._like(value._data.copy()) if copied else value for value, copied in zip(outputs, shared, strict=True)
         ]
         parents = [value._node for value in inputs]
         if state.recording and any(parent is not None for parent in parents):
@@ -119,10 +119,10 @@ class Function(BaseOperator):
             return kind(outputs) if kind in (tuple, list) else tuple(outputs)
         return outputs[0]
 
-    def _keeps(self, outputs: list[NDArray], inputs: Sequence[NDArray]) -> list[bool]:
-        """Tell of each output whether somebody else has it, or its memory; raise for one that is no array.
+    def _are_shared(self, outputs: list[NDArray], inputs: Sequence[NDArray]) -> list[bool]:
+        """Tell of each output whether it, or its memory, has other owners; raise for one that is not an array.
 
-        What is saved for `backward` does not count: the tape notices when that is changed.
+        Saved arrays do not count: the tape notices when they are changed.
         """
         wrong = [position for position, value in enumerate(outputs) if not isinstance(value, NDArray)]
         if wrong:
@@ -131,11 +131,11 @@ class Function(BaseOperator):
                 "an NDArray."
             )
         saved = [*map(id, self._saved)]
-        # Of an array that only `outputs` refers to, and of its buffer, which only that array refers to.
-        alone, buffer_alone = _references([new_array(NDArray, numpy.empty(0))])[0]
+        # The counts of an array that only a list refers to, and of its buffer.
+        sole_count, sole_buffer_count = _references([new_array(NDArray, numpy.empty(0))])[0]
         return [
-            count > alone + saved.count(id(value))
-            or buffers > buffer_alone
+            count > sole_count + saved.count(id(value))
+            or buffers > sole_buffer_count
             or any(numpy.may_share_memory(value._data, array._data) for array in inputs)
             for value, (count, buffers) in zip(outputs, _references(outputs), strict=True)
         ]
@@ -143,7 +143,7 @@ class Function(BaseOperator):
     def _record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], parents: Sequence[Any]) -> list[Any]:
         datas = [output._data for output in outputs]
         saved = {id(value._data) for value in self._saved if isinstance(value, Array)}
-        arguments = [value._data if id(value._data) in saved else _NOT_KEPT for value in inputs]
+        arguments = [value._data if id(value._data) in saved else _NOT_SAVED for value in inputs]
         result = tuple(datas) if any(id(data) in saved for data in datas) else None
         node = record_node(self, arguments, result, {}, parents)
         # Always a tuple of outputs, so that `backward` gets one gradient each.
@@ -152,7 +152,7 @@ class Function(BaseOperator):
             for output, data, place in zip(outputs, datas, attach_outputs(node, datas), strict=True)
         ]
 
-    # -- what the tape asks of a node's operator -------------------------------------------------------------------
+    # -- the interface of a tape node's operator -------------------------------------------------------------------
 
     @property
     def __name__(self) -> str:
@@ -163,7 +163,7 @@ class Function(BaseOperator):
         return [f"input {index}" for index in range(count)]
 
     def describe_rule(self, index: int) -> str:
-        """Return how messages call the gradient of one input."""
+        """Return the name of an input's gradient in messages."""
         return f"{type(self).__name__}.backward (gradient of input {index})"
 
     def vjp(
@@ -176,14 +176,14 @@ class Function(BaseOperator):
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `requires_grad`."""
         traced = [value for value in (*gradient, *arguments) if isinstance(value, Array)]
-        grads = [  # of its own memory: others use these gradients too
+        grads = [  # copies: these gradients are used elsewhere, too
             new_array(NDArray, numpy.array(value._data if isinstance(value, Array) else value)) for value in gradient
         ]
         recording, state.recording = state.recording, False
         try:
             results = self.backward(*grads)
         except Exception as error:
-            raise in_place_of(operator_error(error, self._line("backward", grads)), error) from None
+            raise in_place_of(operator_error(error, self._failure_text("backward", grads)), error) from None
         finally:
             state.recording = recording
         parts = list(results) if isinstance(results, (tuple, list)) else [results]
@@ -197,6 +197,6 @@ class Function(BaseOperator):
             return buffers
         return [first_order(f"Function {type(self).__name__}", buffer, traced) for buffer in buffers]
 
-    def _line(self, method: str, values: Sequence[Any]) -> str:
+    def _failure_text(self, method: str, values: Sequence[Any]) -> str:
         described = describe_arguments(self.argument_names(len(values)), values)
         return f"Function {type(self).__name__}: {method} failed ({described})"

@@ -1,7 +1,7 @@
-"""Tells whether a custom operator's method keeps or changes the arrays it gets, by capturing its call on proxies.
+"""Tells whether a custom operator's method keeps or changes its arrays, by capturing a call of it on proxies.
 
-A method that runs to its end on proxies has done nothing but compute: whatever acts outside, or could, ends a capture.
-So arrays may be lent to it, as long as all that it read is what it was.
+A method that runs to its end on proxies has no side effects: anything that has, or could have, ends the capture. So
+arrays may be lent to it, as long as all values that it read are unchanged.
 """
 
 from __future__ import annotations
@@ -37,39 +37,39 @@ from minpy.ops.registry import OPERATORS
 
 __all__ = ["MethodCapture", "capture_method"]
 
-# More steps than these are a loop over rows, which copies slow down less than captures would.
-_LIMIT = 500
+# With more steps it is a loop over rows, which captures would slow down more than copies.
+_MAX_STEPS = 500
 _BUILTINS: Any = vars(builtins)
 # Built-in functions that may reveal the class of an object.
 _CLASS_QUERIES = frozenset(("isinstance", "issubclass", "super", "type"))
 # The kinds of steps that give the same for any order of memory.
 _ANY_LAYOUT = frozenset(("elementwise", "view"))
-# What is raised where a name, the contents of a cell or a function's code is gone.
-_GONE = "(KeyError, IndexError, ValueError, AttributeError, TypeError)"
+# The errors of looking up a name, a cell's contents or a function's code that no longer exists.
+_LOOKUP_ERRORS = "(KeyError, IndexError, ValueError, AttributeError, TypeError)"
 
 
 class MethodCapture:
-    """What a captured method read: as long as it is the same, the method does what the capture has seen.
+    """The reads of a captured method: as long as they give the same values, the method does the same.
 
-    What is read is found from the function and the object of each call, so that a capture is good for every instance,
-    and for functions that are made anew from the same code.
+    Reads are repeated from the function and the object of each call, so that a capture is valid for every instance,
+    and for all functions of the same code.
     """
 
-    # Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
-    # function, the object that it is bound to, and the dictionary of that.
+    # Tells whether the reads of a method with the captured one's code give the same values. Its arguments are the
+    # function, the object that it is bound to, and that object's dictionary.
     is_valid: Callable[[FunctionType, Any, dict[str, Any]], bool]
 
     def __init__(self, op: Any, function: FunctionType, recorder: Recorder) -> None:
         self._op, self._function, self._recorder = op, function, recorder
         self.code = function.__code__
-        # Whether the method computes element by element only, so that it gives the same however arrays lie in memory.
+        # Whether the method only computes element by element, so that results do not depend on memory layouts.
         self.any_layout = False
-        # Source of expressions that are true as long as what was read is the same, and the values in them.
+        # Sources of expressions that are true as long as reads give the same values, and the values in them.
         self._checks: dict[str, None] = {}
         self._values: dict[str, Any] = {"ABSENT": ABSENT, "member": member, "same_value": same_value}
         # Source for the functions' globals and cells, which are not held: they may refer to the functions.
-        self._places: dict[int, str] = {}
-        self._place(function, "function")
+        self._scopes: dict[int, str] = {}
+        self._add_scopes(function, "function")
         self._check(f"type(function.__globals__) is {self._name(dict)}")
         self._check(f"function.__builtins__ is {self._name(_BUILTINS)}")
         self._check(f"{self._name(is_np_shape)}() is {is_np_shape()}")
@@ -77,16 +77,16 @@ class MethodCapture:
     def close(self) -> None:
         """Compile the checks, and forget the call that was captured."""
         checks = " and ".join(self._checks)
-        source = f"def is_valid(function, op, own):\n try: return {checks}\n except {_GONE}: return False"
+        source = f"def is_valid(function, op, own):\n try: return {checks}\n except {_LOOKUP_ERRORS}: return False"
         exec(source, self._values)
         self.is_valid = self._values.pop("is_valid")
         self.any_layout = _ANY_LAYOUT.issuperset(self._recorder.kinds.values())
         del self._op, self._function, self._recorder
 
-    def _place(self, function: FunctionType, source: str) -> None:
-        self._places.setdefault(id(function.__globals__), f"{source}.__globals__")
+    def _add_scopes(self, function: FunctionType, source: str) -> None:
+        self._scopes.setdefault(id(function.__globals__), f"{source}.__globals__")
         for index, cell in enumerate(function.__closure__ or ()):
-            self._places.setdefault(id(cell), f"{source}.__closure__[{index}]")
+            self._scopes.setdefault(id(cell), f"{source}.__closure__[{index}]")
 
     def _name(self, value: Any) -> str:
         """Return a name for a value in the source of checks."""
@@ -94,8 +94,8 @@ class MethodCapture:
         self._values[name] = value
         return name
 
-    def _held(self, value: Any) -> str:
-        """Return source for a value, which is held weakly where that can be: it may refer to the captured function."""
+    def _reference(self, value: Any) -> str:
+        """Return source for a value, by weak reference where possible: it may refer to the captured function."""
         if value is self._op or value is ABSENT:
             return "ABSENT" if value is ABSENT else "op"
         if isinstance(value, (ModuleType, type, numpy.ufunc)) or value is make_array:
@@ -109,15 +109,15 @@ class MethodCapture:
         self._checks[expression] = None
 
     def _check_value(self, expression: str, value: Any) -> None:
-        """Check that an expression gives a value again: that object, or a constant that is equal."""
+        """Check that an expression gives the same object, or an equal constant."""
         if type(value) is tuple or (is_constant(value) and value is not None and type(value) is not bool):
             name = self._name(value)
             self._check(f"((found := {expression}) is {name} or same_value(found, {name}))")
             return
-        held = self._held(value)
-        self._check(f"{expression} is {held}{' is not None' if held.endswith('()') else ''}")
+        reference = self._reference(value)
+        self._check(f"{expression} is {reference}{' is not None' if reference.endswith('()') else ''}")
 
-    # -- what a capture notes, in the words of `Reads` -----------------------------------------------------------------
+    # -- the interface of `Reads` --------------------------------------------------------------------------------------
 
     def note(
         self, _: str, source: Any, container: Any, key: Any, value: Any, path: str = "", place: Any = None
@@ -125,16 +125,16 @@ class MethodCapture:
         """Note a read."""
         if isinstance(value, Operator) and OPERATORS.get(value.__name__) is not value:
             raise self._recorder.refuse(f"it calls {path}, an operator of a user", place)
-        if source in (item, missing) and id(container) in self._places:
-            scope = self._places[id(container)]
+        if source in (item, missing) and id(container) in self._scopes:
+            scope = self._scopes[id(container)]
             if source is missing:
                 self._check(f"{key!r} not in {scope}")
             else:
                 self._check_value(f"{scope}[{key!r}]", value)
-        elif source is contents and type(container) is CellType and id(container) in self._places:
+        elif source is contents and type(container) is CellType and id(container) in self._scopes:
             if value is ABSENT:
                 raise self._recorder.refuse(f"{path} is not defined yet", place)
-            self._check_value(f"{self._places[id(container)]}.cell_contents", value)
+            self._check_value(f"{self._scopes[id(container)]}.cell_contents", value)
         elif container is builtins and source is module_member:
             self._check_value(f"{self._name(_BUILTINS)}.get({key!r}, ABSENT)", value)
             if key in _CLASS_QUERIES:
@@ -144,25 +144,25 @@ class MethodCapture:
         elif source is attribute and type(container) is FunctionType:
             self._note_function(container, key, value)
         elif container is self._op and (source is class_of or key == "assign"):
-            return  # what is looked up in the class is compared; `assign` was found where it is expected
+            return  # lookups in the class are compared, and `assign` is that of `CustomOp`
         elif source is own_value and container is self._op:
             self._check_value(f"own.get({key!r}, ABSENT)", value)
         elif source is member and container is type(self._op):
             if key == "assign":
                 return
             self._check_value(f"member(type(op), {key!r})", value)
-        elif source is not item or type(container) is not tuple:  # of a tuple nothing changes
-            self._check_value(f"{self._name(source)}({self._held(container)}, {self._name(key)})", value)
+        elif source is not item or type(container) is not tuple:  # tuples do not change
+            self._check_value(f"{self._name(source)}({self._reference(container)}, {self._name(key)})", value)
 
     def array(self, *_: Any) -> NoReturn:
-        """Refuse an array that a method finds outside: it would be lent, too, for as long as its owner likes."""
+        """Refuse an array from outside, which would be lent as well."""
         raise self._recorder.refuse("it reads an array that it was not given")
 
     def _note_member(self, module: ModuleType, name: str, value: Any) -> None:
         members = dict_of(module)
         if type(module) not in MODULE_TYPES or name not in members:
             raise self._recorder.refuse(f"{module.__name__}.{name} is computed")
-        self._check(f"type({self._name(module)}) in {self._name(MODULE_TYPES)}")  # all that is late may have come
+        self._check(f"type({self._name(module)}) in {self._name(MODULE_TYPES)}")  # late names may be loaded by now
         self._check_value(f"{self._name(members)}[{name!r}]", value)
 
     def _note_function(self, function: FunctionType, name: str, value: Any) -> None:
@@ -170,34 +170,34 @@ class MethodCapture:
         if builtins_of is not _BUILTINS or type(function.__globals__) is not dict:
             raise self._recorder.refuse(f"{function.__name__} has globals that are not compared")
         if function is not self._function:
-            held = self._held(function)
-            self._place(function, held)
+            reference = self._reference(function)
+            self._add_scopes(function, reference)
             if name == "__closure__":  # it never changes
                 return
-            self._check(f"{held}.{name} is {self._name(value)}")
+            self._check(f"{reference}.{name} is {self._name(value)}")
 
 
 # -- a call on proxies -------------------------------------------------------------------------------------------------
 
 
 class LentProxy(ArrayProxy):
-    """The proxy of an array that may come to share its memory: from then on nothing is written to that."""
+    """The proxy of an array whose memory may become shared, and is read-only from then on."""
 
     __slots__ = ()
 
     def share(self) -> Any:
-        """Return the array once more, in the same memory, which nothing may be written to any more."""
+        """Return the array in the same memory, which becomes read-only."""
         array = as_array(self.recorder, self) if self.scalar else self
         array.storage.origin = OUTSIDE
         return array[...]
 
     def asnumpy(self) -> Any:
-        """Return the array that an NDArray is made of."""
+        """Return the NDArray's own array."""
         return self.share()
 
 
 class _UnreadProxy(LentProxy):
-    """The proxy of an array of which a method may read shape and dtype."""
+    """The proxy of an array of which a method may read only shape and dtype."""
 
     __slots__ = ()
 
@@ -224,12 +224,12 @@ class _BufferProxy(NDArrayProxy):
 
 
 def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequence[Any]) -> MethodCapture | None:
-    """Return what a method of an operator reads outside, if it provably keeps and changes nothing; else None.
+    """Return the capture of a method, if it provably keeps and changes none of its arguments; else None.
 
-    `function`: the method, as the class of `op` has it. `assign`: `CustomOp.assign`, which is known. `arguments`: what
-    it is called with, after `self`: flags, and lists of requests, NDArrays and buffers.
+    `function`: the method in the class of `op`. `assign`: `CustomOp.assign`. `arguments`: those after `self`: flags,
+    and lists of requests, NDArrays and buffers.
     """
-    recorder = Recorder(GraphBuilder(), function.__name__, LentProxy, _LIMIT)
+    recorder = Recorder(GraphBuilder(), function.__name__, LentProxy, _MAX_STEPS)
     capture = MethodCapture(op, function, recorder)
     shadows = ShadowFunctions(recorder, capture, "forward", wrapped)  # type: ignore[arg-type]
     shadows.proxies[id(make_array)] = make_array, lambda *values, **named: _array(recorder, *values, **named)
@@ -239,7 +239,7 @@ def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequ
     except CaptureRefused:
         return None
     finally:
-        recorder.failed = True  # whatever it stored has been looked at
+        recorder.failed = True  # all that it stored has been checked
         shadows.close()
         recorder.ended = True
         capture.close()
@@ -269,7 +269,7 @@ def _proxy_of(recorder: Recorder, value: Any) -> Any:
 
 
 def _require_readable(recorder: Recorder, value: Any) -> None:
-    """Refuse what is no array or number: a buffer, or an object that computes its elements."""
+    """Refuse anything but an array or number: a buffer, or an object that computes its elements."""
     inner = value.inner if isinstance(value, NDArrayProxy) else value
     if isinstance(inner, BaseArrayProxy):
         inner.value  # noqa: B018

@@ -1,4 +1,4 @@
-"""Runs a method of a custom operator, guards the arrays it gets, and collects what it wrote."""
+"""Runs a method of a custom operator, guards its arguments, and collects its results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from minpy.custom.output_buffers import Buffer, Undeclared, memory_of
 
 __all__ = ["run_method"]
 
-# The (operator, argument) pairs that a warning of unwritten gradients was given for.
+# The (operator, argument) pairs about whose unwritten gradients there was a warning.
 _WARNED: set[tuple[str, str]] = set()
 
 
@@ -40,10 +40,10 @@ def run_method(
     shown: list[Any],
     originals: Sequence[Any],
 ) -> list[numpy.ndarray]:
-    """Run a method of the operator object, and return what it wrote into the buffers at the positions `required`.
+    """Run a method of the operator object, and return the contents of the buffers at the positions `required`.
 
-    `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
-    call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
+    `arguments` are the method's except the buffers and the auxiliary states, which follow, and belong to this call. If
+    it keeps a buffer, or an array in `shown`, that is copied afterwards.
     """
     outer, recording = loans.current, state.recording
     on_cpu = operator.context is CPU
@@ -51,7 +51,7 @@ def run_method(
         if recording:
             state.recording = False
         arguments += [*buffers], [*operator.auxiliary_arrays]
-        # On other devices `nd.array` has to look where it is called.
+        # On other devices `nd.array` depends on the current context.
         call, capture = method_of(operator.op, method, arguments, on_cpu and operator.is_large)
         if capture is not None:
             loans.current = capture.code, sys._getframe(), capture.any_layout
@@ -68,8 +68,8 @@ def run_method(
             with operator.context:
                 call(*arguments)
     except Exception as error:
-        _release(shown)  # the error's traceback refers to them, too: who else does cannot be told
-        failure = _failed(operator, method, originals, error)
+        _copy_memory(shown)  # the error's traceback refers to them, and hides other references
+        failure = _error_of(operator, method, originals, error)
         if failure is error:
             raise
         raise in_place_of(failure, error) from None
@@ -82,7 +82,7 @@ def run_method(
     if capture is None:
         for array in shown:
             if sys.getrefcount(array) > SOLE_ITEM:
-                _release([array])
+                _copy_memory([array])
     results = []
     for index in required:
         buffer = buffers[index]
@@ -104,31 +104,31 @@ def run_method(
 
 
 def _unwritten(operator: Any, method: str, index: int) -> MXNetError:
-    who = f"{type(operator.op).__name__}.{method}"
+    method_name = f"{type(operator.op).__name__}.{method}"
     if method == "forward":
         return ArgumentError(
-            f"{who} left output {operator.outputs[index]!r} unwritten. Assign it: "
+            f"{method_name} left output {operator.outputs[index]!r} unwritten. Assign it: "
             f"self.assign(out_data[{index}], req[{index}], value)."
         )
     return GradientError(
-        f"{who} left the gradient of {operator.arguments[index]!r} unwritten, and it is needed. Assign it: "
+        f"{method_name} left the gradient of {operator.arguments[index]!r} unwritten, and it is needed. Assign it: "
         f"self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
     )
 
 
 def _warn_of_unwritten(operator: Any, index: int) -> None:
-    """Warn, once for each operator and argument, that the gradient of a label is taken for zero."""
-    who, name = f"{type(operator.op).__name__}.backward", operator.arguments[index]
+    """Warn, once for each operator and argument, that the gradient of a label is treated as zero."""
+    method_name, name = f"{type(operator.op).__name__}.backward", operator.arguments[index]
     if (operator.__name__, name) not in _WARNED:
         _WARNED.add((operator.__name__, name))
         warn_at_program(
-            f"{who} left the gradient of {name!r} unwritten: it is taken for zero (in MXNet it is whatever the "
+            f"{method_name} left the gradient of {name!r} unwritten: it is taken for zero (in MXNet it is whatever the "
             f"memory holds). Assign it: self.assign(in_grad[{index}], req[{index}], value), or 0."
         )
 
 
-def _failed(operator: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
-    """Return the error to raise for one that came out of a method: the same, if it says already where it was."""
+def _error_of(operator: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
+    """Return the error to raise for a method's error: the same, if it already names the method."""
     if isinstance(error, MXNetError) and error.located:
         return error
     where = f"{type(operator.op).__name__}.{method}"
@@ -142,8 +142,8 @@ def _failed(operator: Any, method: str, arguments: Sequence[Any], error: Excepti
     return operator_error(error, f"Custom operator {operator.__name__!r}: {where} failed ({names})")
 
 
-def _release(arrays: Sequence[Any]) -> None:
-    """Give arrays that a method was shown memory of their own."""
+def _copy_memory(arrays: Sequence[Any]) -> None:
+    """Copy the memory of arrays that a method has seen."""
     for array in arrays:
         if type(array) is not Undeclared:
             array._data = array._data.copy()

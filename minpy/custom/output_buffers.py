@@ -1,4 +1,4 @@
-"""`Buffer`: an output that a custom operator will fill, allocated when somebody first looks at it.
+"""`Buffer`: an output that a custom operator will fill, allocated when it is first read.
 
 Most operators assign a result that they have just computed. Its memory becomes the output's; a buffer allocated
 beforehand would only push the result out of the cache.
@@ -27,7 +27,7 @@ _allocate = _slot.__set__
 class Buffer(NDArray):
     """An NDArray of known shape and dtype without memory, until it is read or written.
 
-    `kind`, `name`: what messages call it: 'output', or 'the gradient of', and of what.
+    `kind`, `name`: for messages, 'output' or 'the gradient of', and the name of that output or input.
     """
 
     __slots__ = ("allocated", "final_dtype", "final_shape", "is_adopted", "is_assigned", "kind", "name")
@@ -37,7 +37,7 @@ class Buffer(NDArray):
         self.final_dtype = dtype
         self.kind = kind
         self.name = name
-        # Whether it has memory, of which somebody may hold a view; whether that was adopted, and may have other owners.
+        # Whether it has memory, of which there may be views; whether that was adopted, and may have other owners.
         self.allocated = self.is_adopted = False
         # Whether all of it was written by `assign`.
         self.is_assigned = False
@@ -61,10 +61,10 @@ class Buffer(NDArray):
         return self.final_shape
 
     def adopt(self, source: Array) -> bool:
-        """Make the memory of `source` the buffer's own; tell whether that was done.
+        """Make the memory of `source` the buffer's own if possible; return whether it was.
 
-        It is done where buffers are lent, for an array of the buffer's shape and dtype. Whoever reads the buffer finds
-        out whether anybody else has that memory, too (`outcome`).
+        It is possible where buffers are lent, for an array of the buffer's shape and dtype. `run_method` copies the
+        memory afterwards if it has other owners.
         """
         data = source._data
         caller: Any = sys._getframe(2)
@@ -84,7 +84,7 @@ class Buffer(NDArray):
         return False
 
     def copy_from(self, data: numpy.ndarray) -> None:
-        """Allocate the buffer for a copy of `data`, which has its shape: nobody has seen it yet."""
+        """Allocate the buffer as a copy of `data`, which has its shape."""
         _allocate(self, data.copy() if data.dtype is self.final_dtype else data.astype(self.final_dtype, "C"))
         self.allocated = self.is_assigned = True
 
@@ -119,7 +119,7 @@ class Undeclared(NDArray):
 
 
 def shape_and_dtype(array: NDArray) -> Any:
-    """Return what can be told of an array without its values; None for one that is not declared to be read."""
+    """Return an array's shape and dtype, without allocating it; None for an undeclared one."""
     if type(array) is Undeclared:
         return None
     return (array.final_shape, array.final_dtype) if type(array) is Buffer else (array._data.shape, array._data.dtype)

@@ -1,4 +1,4 @@
-"""`CustomOp` computes, `CustomOpProp` describes: the classes that users derive from."""
+"""The classes that users derive from: `CustomOp` computes, `CustomOpProp` describes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Shape = Sequence[int]
 
 
 class CustomOp:
-    """What a custom operator computes. Derive from it, and define `forward` and `backward`.
+    """The computation of a custom operator. Derive from it, and define `forward` and `backward`.
 
-    One instance serves one call: what `forward` keeps on `self`, its `backward` finds there.
+    One instance serves one call: `backward` finds attributes of `self` that `forward` has set.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class CustomOp:
         Parameters
         ----------
         req : list of {'null', 'write', 'inplace', 'add'}
-            How to assign to each gradient; 'null' where none is needed.
+            How to assign to each gradient; 'null' for one that is not needed.
         out_grad : list of NDArray
             Gradients of the outputs.
         in_data, out_data, aux : list of NDArray
@@ -142,20 +142,20 @@ class CustomOp:
                     "out_data[0] or in_grad[0]."
                 )
             )
-        if type(dst) is Buffer and dst.is_adopted:  # what is written now must not show in the memory of somebody else
+        if type(dst) is Buffer and dst.is_adopted:  # other owners of the memory must not see what is written
             dst._data = dst._data.copy()
         buffer = src._data if isinstance(src, Array) else src
         shape = numpy.shape(buffer)
         data = dst._data
         if shape != data.shape and shape not in ((), (1,)):
-            raise _located(ShapeError(self._misfit(dst, buffer)))
+            raise _located(ShapeError(self._shape_message(dst, buffer)))
         if req == "add":
             data += buffer
         else:
             numpy.copyto(data, buffer, casting="unsafe")
         note_write(data)
 
-    def _misfit(self, dst: NDArray, buffer: Any) -> str:
+    def _shape_message(self, dst: NDArray, buffer: Any) -> str:
         kind = dst.kind if isinstance(dst, Buffer) else ""
         name = f"{kind} {dst.name!r}" if isinstance(dst, Buffer) else "a buffer"
         method = "backward" if kind.startswith("the gradient") else "forward"
@@ -167,13 +167,13 @@ class CustomOp:
 
 
 def _located(error: MXNetError) -> MXNetError:
-    """Mark an error whose text says already which class and method it is about."""
+    """Mark an error whose text already names the class and method."""
     error.located = True
     return error
 
 
 class CustomOpProp:
-    """What a custom operator looks like from outside: names, shapes and types of inputs and outputs.
+    """The description of a custom operator: names, shapes and types of inputs and outputs.
 
     A new instance is made for each call, with the keyword arguments of `nd.Custom` as strings.
 

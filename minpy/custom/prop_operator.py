@@ -1,6 +1,6 @@
-"""`PropOperator`: a prop, and the operator object that it makes, as an `Operator`.
+"""`PropOperator`: a `CustomOpProp` and its `CustomOp` as an `Operator`.
 
-As in MXNet both are made anew for each call, as both may carry state: one call is one operator, which works wherever
+As in MXNet both are created for each call, as both may hold state: one call is one operator, which works wherever
 operators do.
 """
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LENT_SIZE", "PropOperator"]
 
-# Arrays with fewer elements are copied: that costs less than finding out whether they may be lent.
+# Arrays with fewer elements are copied: that takes less time than the check whether they may be lent.
 LENT_SIZE = 2048
 _ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}
@@ -65,14 +65,14 @@ class PropOperator(BaseOperator):
     op: CustomOp | None = None
     # Whether one of the arrays of a call is so large that buffers are lent rather than copied.
     is_large = False
-    # The auxiliary states, as methods see and change them.
+    # The auxiliary states, which methods may change.
     auxiliary_arrays: list[Any]
-    _declares = False
+    _declares_reads = False
 
     def __init__(
         self, name: str, prop: type[CustomOpProp] | CustomOpProp, parameters: dict[str, str] | None = None
     ) -> None:
-        """Make one of a prop's class, and the parameters for it, or around a prop that was made of them."""
+        """Make one from a prop's class and its parameters, or around an existing prop."""
         self.__name__ = self.__qualname__ = name
         self._parameters = parameters
         if isinstance(prop, type):
@@ -86,7 +86,7 @@ class PropOperator(BaseOperator):
         self.arguments, self.outputs, self.auxiliaries = names_of(prop)
         self.names = (*self.arguments, *self.auxiliaries)
         self.arity = len(self.names)
-        # How `backward` is asked to give the gradients of inputs, where that is not 'write'.
+        # The requests for gradients of inputs that are not 'write'.
         self.grad_req: dict[int, str] = {}
 
     @property
@@ -96,12 +96,12 @@ class PropOperator(BaseOperator):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What it was made from: `op_type`, and the parameters of the prop."""
+        """The arguments of `nd.Custom`: `op_type`, and the parameters of the prop."""
         return {"op_type": self.__name__, **(self._parameters or {})}
 
     def fresh(self) -> PropOperator:
         """Return the same operator for another series of calls, with a prop and state of its own."""
-        prop = self.prop if self._parameters is None else type(self.prop)  # parameters that are not known: as it is
+        prop = self.prop if self._parameters is None else type(self.prop)  # unknown parameters: share the prop
         return PropOperator(self.__name__, prop, self._parameters)
 
     @property
@@ -110,11 +110,11 @@ class PropOperator(BaseOperator):
         return tuple(self.auxiliaries)
 
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
-        """Ask the prop's `infer_shape`, as soon as it can tell: partly known shapes are given as MXNet does."""
+        """Infer shapes by the prop's `infer_shape`, which gets partly known shapes in MXNet's form."""
         return infer_partly(self, inputs, outputs)
 
     def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
-        """Ask the prop's `infer_type`; it is given None for a dtype that is not known yet, as MXNet does."""
+        """Infer dtypes by the prop's `infer_type`, which gets None for an unknown dtype, as in MXNet."""
         return infer_types_partly(self, inputs, outputs)
 
     @property
@@ -128,8 +128,8 @@ class PropOperator(BaseOperator):
     def check(self, *arguments: Any, **attributes: Any) -> Report:
         """Compare `backward` with central differences, and every mode with every other: see `BaseOperator.check`.
 
-        Operators that make their outputs with `nd.array` compute in float32, whatever they are given: where that can be
-        seen of the outputs, derivatives are compared with a tolerance of one percent.
+        Operators that make their outputs with `nd.array` compute in float32 for inputs of any dtype: if the outputs
+        show that, derivatives are compared with a tolerance of one percent.
         """
         try:
             return super().check(*arguments, **attributes)
@@ -157,11 +157,11 @@ class PropOperator(BaseOperator):
         missing = [name for name in names[len(values) :] if name not in named]
         unknown = [name for name in named if name not in names[len(values) :]]
         if unknown:
-            twice = unknown[0] in names
+            is_duplicate = unknown[0] in names
             raise ArgumentError(
                 f"nd.Custom(op_type={self.__name__!r}): "
-                + (f"input {unknown[0]!r} is given twice." if twice else f"no input is named {unknown[0]!r}; ")
-                + ("" if twice else f"{self.prop_name} lists {', '.join(names)}.{nearest(unknown[0], names)}")
+                + (f"input {unknown[0]!r} is given twice." if is_duplicate else f"no input is named {unknown[0]!r}; ")
+                + ("" if is_duplicate else f"{self.prop_name} lists {', '.join(names)}.{nearest(unknown[0], names)}")
             )
         if missing:
             raise ArgumentError(
@@ -174,7 +174,7 @@ class PropOperator(BaseOperator):
         """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
         if type(self.prop).declare_backward_dependency is CustomOpProp.declare_backward_dependency:
             return _ALL if not self.auxiliaries else Plan(frozenset(range(len(self.arguments))), True)
-        self._declares = True
+        self._declares_reads = True
         return Plan(*declared_dependencies(self))
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
@@ -239,7 +239,7 @@ class PropOperator(BaseOperator):
         upstream = gradient if type(gradient) is tuple else (gradient,)
         count = len(self.arguments)
         outputs = result if type(result) is tuple else (result,)
-        if self._declares:
+        if self._declares_reads:
             in_data, out_data = self._declared(arguments[:count], result)
             shown = in_data + out_data
         else:
@@ -252,7 +252,7 @@ class PropOperator(BaseOperator):
             grad_req[index] = self.grad_req.get(index, "write")
         buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
         values = [grad_req, out_grad, in_data, out_data]
-        del out_grad, in_data, out_data  # what refers to the arrays now is let go of, or kept by the method
+        del out_grad, in_data, out_data  # so that only the method itself may still refer to the arrays
         parts = run_method(self, "backward", values, buffers, requires_grad, shown, arguments[:count])
         if not state.recording:
             return parts
@@ -260,7 +260,7 @@ class PropOperator(BaseOperator):
         return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
 
     def _arrays(self, values: Sequence[Any]) -> list[Any]:
-        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them."""
+        """Return read-only arrays around buffers, for a method."""
         arrays = []
         plain = self.context is CPU
         for value in values:
@@ -296,7 +296,7 @@ class PropOperator(BaseOperator):
         return place(NDArray, as_raw(value), self.context)
 
     def _declared(self, inputs: Sequence[Any], result: Any) -> tuple[list[Any], list[Any]]:
-        """Return inputs and outputs for backward, where not all were declared to be read."""
+        """Return inputs and outputs for backward, some of them undeclared."""
         in_data = [
             Undeclared(f"in_data[{index}] ({name!r})") if value is None else self._arrays([value])[0]
             for index, (name, value) in enumerate(zip(self.arguments, inputs, strict=True))

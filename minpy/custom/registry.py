@@ -24,7 +24,7 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     Raises
     ------
     ArgumentError
-        If the name is no string, or what is decorated is no `CustomOpProp` class.
+        If the name is not a string, or the decorated object is not a `CustomOpProp` class.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
 
 
 def _is_run_again(first: type, second: type) -> bool:
-    """Tell whether a class is one of before whose cell of a notebook has run again."""
+    """Tell whether a class comes from the same cell of a notebook, run again."""
     files = [function.__code__.co_filename for function in vars(second).values() if hasattr(function, "__code__")]
     return _full_name(first) == _full_name(second) and bool(files) and not any(map(os.path.isfile, files))
 

@@ -1,7 +1,7 @@
 """Runs a script, module or command as the interpreter does, with `import mxnet` finding minpy.
 
-The program gets a `__main__`, `sys.argv` and `sys.path` as Python would give it, its exit status is that of this
-process, and tracebacks begin where its own code does.
+The program's `__main__`, `sys.argv` and `sys.path` are as Python sets them, its exit status is that of this process,
+and tracebacks begin with its own code.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
   --help         print this
 """
 
-# Of these, what some parts need, and what is there without being needed by any.
+# Packages whose versions are shown; some parts of minpy need the optional ones.
 _OPTIONAL = (
     "opencv-python-headless", "pillow", "tqdm", "scipy", "tensorboardX", "pandas", "bokeh", "graphviz", "llvmlite"
 )  # fmt: skip
 _PACKAGES = ("numpy", "autograd", *_OPTIONAL, "torch")
-_MEANT = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
+_USED_VARIABLES = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
 
 
 def _version_of(package: str) -> str:
@@ -70,7 +70,7 @@ def _version_of(package: str) -> str:
 
 
 def about() -> str:
-    """Return versions, features, and what is set in the environment, as text."""
+    """Return versions, features, and environment variables, as text."""
     features = minpy.runtime.feature_list()
     lines = [
         f"minpy {minpy.__version__}, in {os.path.dirname(os.path.abspath(minpy.__file__))}",
@@ -82,16 +82,16 @@ def about() -> str:
         f"there are not: {' '.join(feature.name for feature in features if not feature.enabled)}",
     ]
     for name in sorted(name for name in os.environ if name.startswith("MXNET_")):
-        lines.append(f"{name}={os.environ[name]}" + ("" if name in _MEANT else " (means nothing here)"))
+        lines.append(f"{name}={os.environ[name]}" + ("" if name in _USED_VARIABLES else " (means nothing here)"))
     return "\n".join([*lines, "", HELP.rstrip()])
 
 
 class UsageError(Exception):
-    """A command line that cannot be understood."""
+    """An invalid command line."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the command line after `python -m minpy` says, and return the exit status."""
+    """Execute the command line after `python -m minpy`, and return the exit status."""
     command_line = list(arguments)
     try:
         old_numpy, kind = _options(command_line)
@@ -103,13 +103,13 @@ def main(arguments: Sequence[str]) -> int:
         print(texts[kind] if kind in texts else about())
         return 0
     if kind == "script" and command_line[0] == "model" and not _is_program("model"):
-        from minpy.inspection.command_line import main as tell_of_model
+        from minpy.inspection.command_line import main as inspect_model
 
-        return tell_of_model(command_line[1:])
+        return inspect_model(command_line[1:])
     if kind == "script" and command_line[0] == "compile-cache" and not _is_program("compile-cache"):
-        from minpy.backends.native.machine.cache_command import main as tell_of_cache
+        from minpy.backends.native.machine.cache_command import main as manage_cache
 
-        return tell_of_cache(command_line[1:])
+        return manage_cache(command_line[1:])
     if old_numpy:
         restored = restore()
         message = (
@@ -117,12 +117,12 @@ def main(arguments: Sequence[str]) -> int:
         )
         print(f"minpy --old-numpy: {message}", file=sys.stderr)
     minpy.install_as_mxnet()
-    atexit.register(_end)
-    # Processes that multiprocessing starts anew get this path, and import the program there.
+    atexit.register(_die_of_interrupt)
+    # Processes that multiprocessing spawns inherit this path, and import the program.
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "children"))
     if kind == "-m":
-        sys.argv = ["-m", *command_line[1:]]  # what a package sees while it is imported
-        return _run_found(command_line[0], command_line[0])
+        sys.argv = ["-m", *command_line[1:]]  # while a package is imported
+        return _run_module(command_line[0], command_line[0])
     if kind == "-c":
         command, sys.argv = command_line[0], ["-c", *command_line[1:]]
         if sys.version_info >= (3, 13):  # from where on tracebacks show the lines of a command
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _options(command_line: list[str]) -> tuple[bool, str]:
-    """Take the options off the command line; return whether old names are wanted, and what is to be run."""
+    """Remove the options from the command line; return whether to restore old names, and the kind of program."""
     old_numpy = False
     while command_line and command_line[0].startswith("-") and command_line[0] != "-":
         option = command_line.pop(0)
@@ -165,7 +165,7 @@ def _run_script(command_line: list[str]) -> int:
         return _run(compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), {})
     if os.path.isdir(path) or _is_archive(path):
         _set_first_path(os.path.abspath(path))
-        return _run_found("__main__", os.path.abspath(path))
+        return _run_module("__main__", os.path.abspath(path))
     try:
         with io.open_code(os.path.abspath(path)) as file:
             source = file.read()
@@ -186,7 +186,7 @@ def _run_script(command_line: list[str]) -> int:
 
 
 def _is_program(path: str) -> bool:
-    """Tell whether there is something to run of that name: a file, or a folder with `__main__.py`."""
+    """Tell whether a path can be run: a file, or a folder with `__main__.py`."""
     return os.path.isfile(path) or os.path.isfile(os.path.join(path, "__main__.py"))
 
 
@@ -196,8 +196,8 @@ def _is_archive(path: str) -> bool:
     return os.path.isfile(path) and is_zipfile(path)
 
 
-def _run_found(name: str, shown: str) -> int:
-    """Run a module that Python's path leads to; of a package, what is in its `__main__.py`."""
+def _run_module(name: str, shown: str) -> int:
+    """Run a module on Python's path; of a package, its `__main__.py`."""
     try:
         spec = _spec_of(name)
     except Exception as error:  # of a package that holds it, while it was imported
@@ -230,7 +230,7 @@ def _run_found(name: str, shown: str) -> int:
 
 
 def _spec_of(name: str) -> ModuleSpec | None:
-    # `__main__` is in sys.modules: it is this program, not the one that is looked for.
+    # `__main__` in sys.modules is this program, not the one to find.
     this_program = sys.modules.pop("__main__", None) if name == "__main__" else None
     try:
         return importlib.util.find_spec(name)
@@ -246,7 +246,7 @@ def _spec_of(name: str) -> ModuleSpec | None:
 
 
 def _set_first_path(folder: str) -> None:
-    """Put a folder where Python has that of the script; `python -m minpy` began with the working directory there."""
+    """Put the script's folder first on the path, in place of the working directory that `python -m` puts there."""
     if getattr(sys.flags, "safe_path", False):
         return
     if sys.path and sys.path[0] == os.getcwd():
@@ -274,16 +274,16 @@ def _run(code: CodeType, globals_: dict[str, Any]) -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Show an error that nobody caught, as Python does, and return the exit status of that."""
+    """Show an uncaught error as Python does, and return its exit status."""
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     try:
         sys.excepthook(type(error), error, trace)
     except SystemExit:
         raise
-    except BaseException as wrong:
+    except BaseException as hook_error:
         print("Error in sys.excepthook:", file=sys.stderr)
-        traceback.print_exception(wrong)
+        traceback.print_exception(hook_error)
         print("\nOriginal exception was:", file=sys.stderr)
         traceback.print_exception(type(error), error, trace)
     _Ending.interrupted = isinstance(error, KeyboardInterrupt) and os.name == "posix"
@@ -294,8 +294,8 @@ class _Ending:
     interrupted = False
 
 
-def _end() -> None:
-    """After an interrupt that nobody caught, die by one, after all else: so the shell sees what it was."""
+def _die_of_interrupt() -> None:
+    """After an uncaught interrupt, end by that signal, so that the shell sees it."""
     if _Ending.interrupted:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

@@ -1,7 +1,7 @@
-"""What NumPy has removed, given back to it for old programs that use it: names, arguments, methods, modules.
+"""Restores names, arguments, methods and modules that NumPy has removed, for old programs.
 
-Names are those of NumPy 1.23, the last one that MXNet 1.9.1 imports with. What NumPy has keeps its meaning: `np.bool`
-and `np.long` are there again since NumPy 2, as types of its own.
+Names are those of NumPy 1.23, the last one that MXNet 1.9.1 imports with. Existing names keep their meaning: `np.bool`
+and `np.long` exist again since NumPy 2, as types of its own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import numpy
 
 __all__ = ["KEYWORDS", "METHODS", "OLD_NAMES", "UNRESTORED", "restore", "restore_calls"]
 
-# As anything: NumPy's own types know the names below as gone.
+# Untyped, as NumPy's type stubs lack the names below.
 _np: Any = numpy
 _INTERPOLATION, _NORMED = {"interpolation": "method"}, {"normed": "density"}
 
-# Of functions: the keywords that they had, and what these are now; None for those that meant nothing any more.
+# Removed keywords of functions, and their present names; None for those without effect.
 KEYWORDS: dict[str, dict[str, str | None]] = {
     "array2string": {"style": None},
     "corrcoef": {"bias": None, "ddof": None},
@@ -43,15 +43,15 @@ KEYWORDS: dict[str, dict[str, str | None]] = {
     "save": {"fix_imports": None},
 }
 
-# Modules that are there under another name.
-_OTHER_MODULES = {"fft.helper": "fft._helper", "linalg.linalg": "linalg._linalg"}
-# The modules in which the functions of `np.lib` were; by now each is `_name_impl`.
-_MODULES = (
+# Modules that have another name now.
+_RENAMED_MODULES = {"fft.helper": "fft._helper", "linalg.linalg": "linalg._linalg"}
+# The former modules of `np.lib`; now each is `_name_impl`.
+_LIB_MODULES = (
     "arraypad", "arraysetops", "arrayterator", "function_base", "histograms", "index_tricks", "nanfunctions", "npyio",
     "polynomial", "scimath", "shape_base", "stride_tricks", "twodim_base", "type_check", "ufunclike", "utils",
 )  # fmt: skip
-# What of the names that come back at the top was in `np.lib`, too, and in which of its modules.
-_IN_MODULES = {
+# The restored names that were in `np.lib`, too, by module.
+_LIB_NAMES = {
     "arraysetops": ("in1d",),
     "function_base": ("disp", "msort", "trapz"),
     "npyio": ("DataSource", "recfromcsv", "recfromtxt"),
@@ -86,7 +86,7 @@ def _tostring(self: Any, order: Any = "C") -> bytes:
     return written
 
 
-# Of arrays, and of NumPy's scalars.
+# Methods of arrays, and of NumPy's scalars.
 METHODS: dict[str, Callable[..., Any]] = {
     "itemset": _itemset,
     "newbyteorder": _newbyteorder,
@@ -96,9 +96,9 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 
 def restore_calls() -> list[str]:
-    """Give NumPy the keywords, arguments, methods and modules back that it had and has not any more, in this process.
+    """Restore removed keywords, arguments, methods and modules of NumPy in this process.
 
-    Call it when the names of the top are there again.
+    Call it after the top-level names are restored.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -121,7 +121,7 @@ def _keywords() -> list[str]:
 
 
 def _with_keywords(function: Callable[..., Any], renamed: dict[str, str | None]) -> Callable[..., Any]:
-    """Return a function that takes the keywords of old as well."""
+    """Return a function that accepts the old keywords as well."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -143,7 +143,7 @@ def _signature(function: Callable[..., Any], renamed: dict[str, str | None]) -> 
 
 
 def _with_copies(array: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `np.array` for which `copy=False` allows a copy, where one is needed: by now it is an error."""
+    """Return `np.array` for which `copy=False` allows a necessary copy, which is an error now."""
 
     @functools.wraps(array)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -194,7 +194,7 @@ def _with_planes(cross: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-# Of functions: arguments that they took, an example of them, and what makes a function that takes them again.
+# Functions with removed kinds of arguments: their kind, an example, and the wrapper that accepts them again.
 _ARGUMENTS: dict[str, tuple[str, Callable[[], Any], Callable[..., Any]]] = {
     "cross": ("vectors of 2", lambda: _np.cross([1, 2], [3, 4]), _with_planes),
     "fromstring": ("bytes", lambda: _np.fromstring(b"12", "u1"), _with_bytes),
@@ -204,11 +204,11 @@ _ARGUMENTS: dict[str, tuple[str, Callable[[], Any], Callable[..., Any]]] = {
 
 def _arguments() -> list[str]:
     restored = []
-    for name, (signature, example, taking) in _ARGUMENTS.items():
+    for name, (signature, example, wrapper) in _ARGUMENTS.items():
         try:
             example()
         except (TypeError, ValueError):
-            setattr(numpy, name, taking(getattr(numpy, name)))
+            setattr(numpy, name, wrapper(getattr(numpy, name)))
             restored.append(f"{name}({signature})")
     return restored
 
@@ -227,7 +227,7 @@ def _methods() -> list[str]:
 def _modules() -> list[str]:
     restored = []
     lib: Any = numpy.lib
-    for name in _MODULES:
+    for name in _LIB_MODULES:
         full = f"numpy.lib.{name}"
         present = _imported(full)
         implementation = _imported(f"numpy.lib._{name}_impl") or present
@@ -239,15 +239,15 @@ def _modules() -> list[str]:
         setattr(lib, name, present)
         functions = {old_name: getattr(implementation, old_name) for old_name in getattr(implementation, "__all__", ())}
         functions.update(
-            (old_name, getattr(numpy, old_name)) for old_name in _IN_MODULES.get(name, ()) if hasattr(numpy, old_name)
+            (old_name, getattr(numpy, old_name)) for old_name in _LIB_NAMES.get(name, ()) if hasattr(numpy, old_name)
         )
         for place in (present, lib):
             for old_name, function in functions.items():
                 if not hasattr(place, old_name):
                     setattr(place, old_name, function)
-    for name, now in _OTHER_MODULES.items():
+    for name, new_name in _RENAMED_MODULES.items():
         package, _, inner = name.partition(".")
-        implementation = _imported(f"numpy.{now}")
+        implementation = _imported(f"numpy.{new_name}")
         if _imported(f"numpy.{name}") is None and implementation is not None:
             sys.modules[f"numpy.{name}"] = implementation
             setattr(getattr(numpy, package), inner, implementation)
@@ -284,7 +284,7 @@ _VALUES: dict[str, Any] = {
     "SHIFT_DIVIDEBYZERO": 0, "SHIFT_OVERFLOW": 3, "SHIFT_UNDERFLOW": 6, "SHIFT_INVALID": 9,
 }  # fmt: skip
 
-# What has moved to another module: its place there.
+# The new places of names that have moved to another module.
 _MOVED = {
     "AxisError": "exceptions.AxisError",
     "ComplexWarning": "exceptions.ComplexWarning",
@@ -383,7 +383,7 @@ def _deprecate(*arguments: Any, **keywords: Any) -> Any:
 
 
 class _ByType(dict[Any, Any]):
-    """Answers for each type of elements, however it is written."""
+    """A mapping computed from the dtype, with any form of it as key."""
 
     def __init__(self, function: Callable[[numpy.dtype], Any]) -> None:
         super().__init__()
@@ -393,8 +393,8 @@ class _ByType(dict[Any, Any]):
         return self._function(numpy.dtype(key))
 
 
-# What is written in present NumPy.
-_MADE: dict[str, Callable[[], Any]] = {
+# Names that are reimplemented with present NumPy.
+_REIMPLEMENTED: dict[str, Callable[[], Any]] = {
     "asfarray": lambda: _asfarray,
     "cast": lambda: _ByType(lambda dtype: lambda values: numpy.asarray(values).astype(dtype)),
     "deprecate": lambda: _deprecate,
@@ -420,8 +420,8 @@ _MADE: dict[str, Callable[[], Any]] = {
     "typeDict": lambda: _np.sctypeDict,
 }  # fmt: skip
 
-# What nothing of present NumPy does: tools of its own developers, switches of its inside, and functions of money, which
-# raised an error in 1.23 already.
+# Names without a replacement: tools of NumPy's developers, internal switches, and financial functions, which raised an
+# error in 1.23 already.
 UNRESTORED = frozenset(
     (
         *("MachAr", "Tester", "add_newdoc_ufunc", "compat", "fv", "get_array_wrap", "geterrobj", "ipmt", "irr"),
@@ -430,16 +430,16 @@ UNRESTORED = frozenset(
     )
 )
 
-OLD_NAMES = frozenset({*_RENAMED, *_VALUES, *_MOVED, *_MADE})
+OLD_NAMES = frozenset({*_RENAMED, *_VALUES, *_MOVED, *_REIMPLEMENTED})
 
 
 def restore() -> list[str]:
-    """Give NumPy the names back that it had and has not any more, in this process."""
+    """Restore the names that NumPy has removed, in this process."""
     restored = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in sorted(OLD_NAMES):
-            if not _is_there(name):
+            if not _exists(name):
                 value = _value_of(name)
                 if value is not None:
                     setattr(numpy, name, value)
@@ -447,7 +447,7 @@ def restore() -> list[str]:
     return [*restored, *restore_calls()]
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     try:
         return hasattr(numpy, name)
     except Exception:  # some names are refused with errors of other kinds
@@ -457,8 +457,8 @@ def _is_there(name: str) -> bool:
 def _value_of(name: str) -> Any:
     if name in _VALUES:
         return _VALUES[name]
-    if name in _MADE:
-        return _MADE[name]()
+    if name in _REIMPLEMENTED:
+        return _REIMPLEMENTED[name]()
     value: Any = numpy
     for part in _MOVED.get(name, _RENAMED.get(name, "")).split("."):
         value = getattr(value, part, None)

@@ -1,4 +1,4 @@
-"""Objects that change pictures, by chance most of them: what all are, several in a row, sizes, parts, flips, dtypes.
+"""Objects that change pictures, most of them at random: their base, sequences, sizes, crops, flips, dtypes.
 
 What is drawn comes from Python's `random`, by the same calls in the same order as MXNet's: a program that is seeded
 sees the same pictures.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.array import raw_of
-from minpy.image.cropping import areas_of, center_crop, random_crop, random_size_crop
+from minpy.image.cropping import area_range, center_crop, random_crop, random_size_crop
 from minpy.image.pixels import height_and_width, is_recorded, like, pixels
 from minpy.image.sizes import _get_interp_method, interpolated, resize_short
 from minpy.ndarray import image as operators
@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 
-def _plain(value: Any) -> Any:
-    """Return an argument as JSON can hold it."""
+def _json_value(value: Any) -> Any:
+    """Return an argument in a form for JSON."""
     value = raw_of(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 class Described:
-    """The base of augmenters: what they were made with, as text."""
+    """The base of augmenters: it shows their arguments as text."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+        self._kwargs = {name: _json_value(value) for name, value in kwargs.items()}
 
     def dumps(self) -> Any:
         """Return the class and its arguments as JSON; as a list, where it holds others.
@@ -65,12 +65,12 @@ class Described:
 
 
 class Augmenter(Described):
-    """What changes a picture. One of your own derives from it and defines `__call__(self, src)`.
+    """The base of changes of a picture. A subclass defines `__call__(self, src)`.
 
     Parameters
     ----------
     **kwargs
-        What `dumps` shows.
+        The arguments that `dumps` shows.
 
     Examples
     --------
@@ -140,8 +140,8 @@ class RandomOrderAug(_Chain):
         return super().__call__(src)
 
 
-class _Sized(Augmenter):
-    """What gives pictures a size, interpolated in one of the ways of `imresize`."""
+class _ResizingAugmenter(Augmenter):
+    """The base of augmenters with a size and one of the interpolations of `imresize`."""
 
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -149,7 +149,7 @@ class _Sized(Augmenter):
         self.interp = interp
 
 
-class ResizeAug(_Sized):
+class ResizeAug(_ResizingAugmenter):
     """Gives the shorter side of a picture a size, and keeps the ratio of its sides.
 
     Parameters
@@ -169,7 +169,7 @@ class ResizeAug(_Sized):
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(_Sized):
+class ForceResizeAug(_ResizingAugmenter):
     """Gives a picture a width and height, whatever its sides' ratio.
 
     Parameters
@@ -192,7 +192,7 @@ class ForceResizeAug(_Sized):
         return interpolated("ForceResizeAug", src, width, height, code)
 
 
-class RandomCropAug(_Sized):
+class RandomCropAug(_ResizingAugmenter):
     """Takes a part of a picture, at a place drawn by chance: `random_crop`.
 
     Parameters
@@ -239,7 +239,7 @@ class RandomSizedCropAug(Augmenter):
     ) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size = size
-        self.area = areas_of("RandomSizedCropAug", area, kwargs) if kwargs else area
+        self.area = area_range("RandomSizedCropAug", area, kwargs) if kwargs else area
         self.ratio = ratio
         self.interp = interp
 
@@ -247,7 +247,7 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(_Sized):
+class CenterCropAug(_ResizingAugmenter):
     """Takes the middle of a picture: `center_crop`.
 
     Parameters

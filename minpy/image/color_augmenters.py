@@ -14,7 +14,7 @@ import numpy as np
 from minpy.core.array import FRONT_ENDS, Array, new_array, raw_of
 from minpy.core.errors import ShapeError
 from minpy.image.augmenters import Augmenter, RandomOrderAug
-from minpy.image.pixels import channelwise, floats, is_recorded, like
+from minpy.image.pixels import channelwise, float_buffer, is_recorded, like
 
 __all__ = [
     "BrightnessJitterAug",
@@ -32,14 +32,14 @@ __all__ = [
 _LUMA = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 
 
-def _colors(name: str, src: Any) -> tuple[np.ndarray, Any]:
-    raw, result = floats(name, src)
+def _rgb_buffer(name: str, src: Any) -> tuple[np.ndarray, Any]:
+    raw, result = float_buffer(name, src)
     if raw.ndim != 3 or raw.shape[2] != 3:
         raise ShapeError(f"{name}: src has shape {raw.shape}; expected (height, width, 3), as it takes colours.")
     return raw, result
 
 
-def _mixed(raw: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def _mix_channels(raw: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return an image whose colours are a matrix times the colours of another."""
     return np.matmul(raw.reshape(-1, 3), matrix.astype(raw.dtype)).reshape(raw.shape)
 
@@ -70,7 +70,7 @@ class BrightnessJitterAug(Augmenter):
         alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
         if is_recorded(src):
             return src * alpha
-        raw, result = floats("BrightnessJitterAug", src)
+        raw, result = float_buffer("BrightnessJitterAug", src)
         raw *= raw.dtype.type(alpha)
         return result
 
@@ -96,7 +96,7 @@ class ContrastJitterAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
-        raw, result = _colors("ContrastJitterAug", src)
+        raw, result = _rgb_buffer("ContrastJitterAug", src)
         gray = float((raw.reshape(-1, 3) @ raw_of(self.coef).reshape(3).astype(raw.dtype)).mean())
         raw *= raw.dtype.type(alpha)
         raw += raw.dtype.type((1.0 - alpha) * gray)
@@ -124,9 +124,9 @@ class SaturationJitterAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
-        raw, result = _colors("SaturationJitterAug", src)
+        raw, result = _rgb_buffer("SaturationJitterAug", src)
         coefficients = raw_of(self.coef).reshape(3, 1).astype(np.float64)
-        raw[...] = _mixed(raw, alpha * np.eye(3) + (1.0 - alpha) * np.repeat(coefficients, 3, axis=1))
+        raw[...] = _mix_channels(raw, alpha * np.eye(3) + (1.0 - alpha) * np.repeat(coefficients, 3, axis=1))
         return result
 
 
@@ -153,10 +153,10 @@ class HueJitterAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         angle = random.uniform(-self.hue, self.hue) * math.pi
-        raw, _ = _colors("HueJitterAug", src)
+        raw, _ = _rgb_buffer("HueJitterAug", src)
         cosine, sine = math.cos(angle), math.sin(angle)
         turned = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
-        return like(_mixed(raw, (self.ityiq @ turned @ self.tyiq).T), src)
+        return like(_mix_channels(raw, (self.ityiq @ turned @ self.tyiq).T), src)
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -213,7 +213,7 @@ class LightingAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         alpha = np.random.normal(0, self.alphastd, size=(3,))
-        raw, result = _colors("LightingAug", src)
+        raw, result = _rgb_buffer("LightingAug", src)
         channelwise(np.add, raw, np.dot(np.asarray(raw_of(self.eigvec)) * alpha, np.asarray(raw_of(self.eigval))))
         return result
 
@@ -266,8 +266,8 @@ class RandomGrayAug(Augmenter):
     def __call__(self, src: Any) -> Any:
         if random.random() >= self.p:
             return src
-        raw, _ = _colors("RandomGrayAug", src)
-        return like(_mixed(raw, raw_of(self.mat)), src)
+        raw, _ = _rgb_buffer("RandomGrayAug", src)
+        return like(_mix_channels(raw, raw_of(self.mat)), src)
 
 
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
@@ -301,7 +301,7 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
         if mean is not None:
             src = src - mean
         return src if std is None else src / std
-    raw, normalized = floats("color_normalize", src)
+    raw, normalized = float_buffer("color_normalize", src)
     for ufunc, values in ((np.subtract, mean), (np.divide, std)):
         if values is not None:
             channelwise(ufunc, raw, raw_of(values))

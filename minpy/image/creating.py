@@ -63,12 +63,12 @@ def require_data_shape(name: str, data_shape: Any) -> tuple[int, int, int]:
     return shape
 
 
-def _channel_values(name: str, option: str, value: Any, usual: tuple[float, ...], exact: bool) -> Any:
-    """Return the mean or deviation that is asked for: True means that of ImageNet."""
+def _channel_values(name: str, option: str, value: Any, imagenet_values: tuple[float, ...], exact: bool) -> Any:
+    """Return an option's mean or deviation; True means that of ImageNet."""
     if value is None or value is False:
         return None
     if value is True:
-        numbers = np.array(usual)
+        numbers = np.array(imagenet_values)
         return numbers if exact else new_array(FRONT_ENDS["mxnet"], numbers.astype(np.float32))
     if not isinstance(value, (Array, np.ndarray)):
         value = np.array(value, np.float32)
@@ -80,7 +80,7 @@ def _channel_values(name: str, option: str, value: Any, usual: tuple[float, ...]
 
 
 def color_augmenters(name: str, options: dict[str, Any], exact: bool) -> list[Augmenter]:
-    """Return the augmenters of colours that both makers end with.
+    """Return the augmenters of colours with which both functions below end.
 
     `exact`: whether ImageNet's mean is of float64, as MXNet's is in detection.
     """
@@ -239,8 +239,8 @@ def CreateMultiRandCropAugmenter(
     return DetRandomSelectAug(kinds, skip_prob=skip_prob)
 
 
-def _widest(value: Any) -> Any:
-    """Return the range that holds all ranges of a list; a single one as it is."""
+def _enclosing_range(value: Any) -> Any:
+    """Return the smallest range that contains all ranges of a list, or the range itself if it is one."""
     if not isinstance(value, list) or all(isinstance(limit, numeric_types) for limit in value):
         return value
     return min(limits[0] for limits in value), max(limits[1] for limits in value)
@@ -321,8 +321,8 @@ def CreateDetAugmenter(
         augmenters.append(DetHorizontalFlipAug(0.5))
     if rand_pad > 0:
         attempts = max(max_attempts) if isinstance(max_attempts, list) else max_attempts
-        areas = (1.0, _widest(area_range)[1])
-        pad = DetRandomPadAug(_widest(aspect_ratio_range), areas, attempts, pad_val)
+        areas = (1.0, _enclosing_range(area_range)[1])
+        pad = DetRandomPadAug(_enclosing_range(aspect_ratio_range), areas, attempts, pad_val)
         augmenters.append(DetRandomSelectAug([pad], 1 - rand_pad))
     augmenters.append(DetBorrowAug(ForceResizeAug((width, height), inter_method)))
     augmenters.append(DetBorrowAug(CastAug()))

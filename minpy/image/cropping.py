@@ -17,10 +17,10 @@ from minpy.image.pixels import height_and_width, is_recorded, like, pixels
 from minpy.image.sizes import _get_interp_method, interpolated, scale_down
 from minpy.pictures import resize
 
-__all__ = ["areas_of", "center_crop", "fixed_crop", "random_crop", "random_size_crop"]
+__all__ = ["area_range", "center_crop", "fixed_crop", "random_crop", "random_size_crop"]
 
 _ATTEMPTS = 10
-# What the functions below that choose a part have in common.
+# Common sections of the docstrings below.
 _PART = """
     Returns
     -------
@@ -93,7 +93,7 @@ def fixed_crop(src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int]
     return like(resize(part, size[0], size[1], code, name="fixed_crop"), src)
 
 
-def _fitting(name: str, src: Any, size: tuple[int, int]) -> tuple[int, int, int, int]:
+def _crop_size(name: str, src: Any, size: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return the height and width of an image, and the width and height of a part that fits into it."""
     height, width = height_and_width(name, src)
     if len(size) != 2 or min(size) <= 0:
@@ -122,7 +122,7 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     >>> part.shape, width, height
     ((30, 20, 3), 20, 30)
     """
-    height, width, part_width, part_height = _fitting("random_crop", src, size)
+    height, width, part_width, part_height = _crop_size("random_crop", src, size)
     place = random.randint(0, width - part_width), random.randint(0, height - part_height), part_width, part_height
     return fixed_crop(src, *place, size, interp), place
 
@@ -142,12 +142,12 @@ def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     >>> part.shape, where
     ((30, 20, 3), (20, 5, 20, 30))
     """
-    height, width, part_width, part_height = _fitting("center_crop", src, size)
+    height, width, part_width, part_height = _crop_size("center_crop", src, size)
     place = (width - part_width) // 2, (height - part_height) // 2, part_width, part_height
     return fixed_crop(src, *place, size, interp), place
 
 
-def areas_of(name: str, area: Any, options: dict[str, Any]) -> tuple[float, float]:
+def area_range(name: str, area: Any, options: dict[str, Any]) -> tuple[float, float]:
     """Return the smallest and largest part of an image's area: of one number, or of the old keyword `min_area`."""
     if "min_area" in options:
         warnings.warn(f"{name}: min_area is the old name of area.", DeprecationWarning, stacklevel=3)
@@ -191,7 +191,7 @@ def random_size_crop(
     (20, 20, 3)
     """
     height, width = height_and_width("random_size_crop", src)
-    smallest, largest = areas_of("random_size_crop", area, kwargs)
+    smallest, largest = area_range("random_size_crop", area, kwargs)
     if not 0 < ratio[0] <= ratio[1]:
         raise ArgumentValueError(
             f"random_size_crop: ratio is {ratio}; expected two positive numbers, the smaller first."

@@ -22,7 +22,7 @@ from minpy.image.creating import MEAN, STD, CreateDetAugmenter
 from minpy.image.iterator import ImageIter
 from minpy.pictures.libraries import opencv
 
-__all__ = ["ImageDetIter", "drawn", "require_opencv", "viewable"]
+__all__ = ["ImageDetIter", "denormalized", "draw_boxes", "require_opencv"]
 
 _FONT_SCALE, _FONT_THICKNESS, _GAP = 0.5, 2, 5
 _WHITE = (255, 255, 255)
@@ -39,7 +39,7 @@ def require_opencv(name: str) -> Any:
     return cv2
 
 
-def viewable(image: np.ndarray, mean: Any, std: Any, clip: bool) -> np.ndarray:
+def denormalized(image: np.ndarray, mean: Any, std: Any, clip: bool) -> np.ndarray:
     """Return an image as it was before its colours were normalized: of uint8, blue first, as OpenCV shows it."""
     pixels = image.astype(np.float32)
     if std is not None and std is not False:
@@ -52,7 +52,7 @@ def viewable(image: np.ndarray, mean: Any, std: Any, clip: bool) -> np.ndarray:
     return np.ascontiguousarray(pixels.astype(np.int32).astype(np.uint8))
 
 
-def drawn(
+def draw_boxes(
     cv2: Any,
     image: np.ndarray,
     label: np.ndarray,
@@ -60,8 +60,8 @@ def drawn(
     thickness: int,
     names: Mapping[int, str] | None,
 ) -> np.ndarray:
-    """Draw the boxes of objects, and the names of their classes, into an image; colours that are not given are drawn
-    from `numpy.random`.
+    """Draw the boxes of objects, and the names of their classes, into an image; default colours come from
+    `numpy.random`.
     """
     height, width = image.shape[:2]
     for number, left, upper, right, lower in label[:, :5]:
@@ -160,7 +160,7 @@ class ImageDetIter(ImageIter):
         shared = {name: value for name, value in locals().items() if name not in ("self", "aug_list", "kwargs")}
         shared.pop("__class__", None)
         super().__init__(aug_list=[], **shared)
-        # What the augmenters are made of again, for another shape.
+        # The options to make the augmenters from for another shape.
         self._options = kwargs if aug_list is None else None
         self.auglist = [*CreateDetAugmenter(data_shape, **kwargs)] if aug_list is None else aug_list
         self.label_shape = self._estimate_label_shape()
@@ -173,27 +173,27 @@ class ImageDetIter(ImageIter):
         row = as_raw(label).reshape(-1)
         if row.size < _HEADER + _OBJECT:
             raise ShapeError(
-                f"{self._which()} has a label of {row.size} numbers; expected 7 or more: how long "
+                f"{self._prefix()} has a label of {row.size} numbers; expected 7 or more: how long "
                 "the header is (2), how many numbers an object has (5), and the objects."
             )
         header, width = float(row[0]), float(row[1])
         whole = header.is_integer() and width.is_integer()
         if not whole or not _HEADER <= header <= row.size or width < _OBJECT:
             raise ShapeError(
-                f"{self._which()} has a label that begins with {header:g}, {width:g}; expected how "
+                f"{self._prefix()} has a label that begins with {header:g}, {width:g}; expected how "
                 "long the header is, 2 or more, and how many numbers an object has, 5 or more."
             )
         objects = row[int(header) :]
         if objects.size % int(width):
             raise ShapeError(
-                f"{self._which()} has a label of {row.size} numbers, {int(header)} of them a "
+                f"{self._prefix()} has a label of {row.size} numbers, {int(header)} of them a "
                 f"header, and the others are no objects of {int(width)} numbers."
             )
         objects = objects.reshape(-1, int(width))
         valid = (objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])
         if not valid.any():
             raise ShapeError(
-                f"{self._which()} has no object with an area: {objects[:3].tolist()}. Leave it out of the list."
+                f"{self._prefix()} has no object with an area: {objects[:3].tolist()}. Leave it out of the list."
             )
         return np.asarray(objects[valid])
 
@@ -213,7 +213,7 @@ class ImageDetIter(ImageIter):
 
     def _estimate_label_shape(self) -> tuple[int, int]:
         """Return the largest number of objects of a picture, and how many numbers each has."""
-        most, width, first = 0, 0, ""
+        max_objects, width, first = 0, 0, ""
         self.reset()
         for label in self._labels():
             objects = self._parse_label(label)
@@ -224,19 +224,19 @@ class ImageDetIter(ImageIter):
                 )
             if not width:
                 width, first = objects.shape[1], self._sample()
-            most = max(most, len(objects))
-        if not most:
+            max_objects = max(max_objects, len(objects))
+        if not max_objects:
             raise FileFormatError(f"{type(self).__name__}: there are no pictures: {self.imgrec.uri!r} has no records.")
         self.reset()
-        return most, width
+        return max_objects, width
 
     def _check_valid_label(self, label: np.ndarray) -> None:
         """Raise, if no object is left: the picture is skipped then."""
         if label.ndim != 2 or label.shape[1] < _OBJECT:
-            raise _NoObjectError(f"{self._which()} has a label of shape {label.shape}; expected (objects, 5 or more).")
+            raise _NoObjectError(f"{self._prefix()} has a label of shape {label.shape}; expected (objects, 5 or more).")
         valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
         if not valid.any():
-            raise _NoObjectError(f"{self._which()} has no object left.")
+            raise _NoObjectError(f"{self._prefix()} has no object left.")
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 
@@ -347,7 +347,7 @@ class ImageDetIter(ImageIter):
     def _put_label(self, batch: np.ndarray, position: int, label: Any) -> None:
         if len(label) > batch.shape[1] or label.shape[1] != batch.shape[2]:
             raise ShapeError(
-                f"{self._which()} has objects of shape {label.shape} after the augmenters; "
+                f"{self._prefix()} has objects of shape {label.shape} after the augmenters; "
                 f"expected at most label_shape {self.label_shape}. Use reshape(label_shape=...)."
             )
         batch[position, : len(label)] = label
@@ -419,8 +419,8 @@ class ImageDetIter(ImageIter):
             if picture is None:
                 continue
             data, objects = picture
-            image = viewable(np.asarray(raw_of(data)), raw_of(mean), raw_of(std), clip)
-            image = drawn(cv2, image, objects, color, thickness, id2labels)
+            image = denormalized(np.asarray(raw_of(data)), raw_of(mean), raw_of(std), clip)
+            image = draw_boxes(cv2, image, objects, color, thickness, id2labels)
             if waitKey is not None:
                 cv2.imshow(window_name, image)
                 cv2.waitKey(waitKey)

@@ -66,8 +66,8 @@ class ImageIter(DataIter):
     dtype : {'float32', 'int32', 'int64', 'float64'}
         In which the labels of a list are held. Batches are of float32.
     last_batch_handle : {'pad', 'discard', 'roll_over'}
-        What becomes of pictures that are too few for a batch at the end of an epoch: filled up with the first ones
-        (`batch.pad` says with how many), left out, or first in the next epoch.
+        What happens to the last pictures if they are too few for a batch: padded with the first ones (`batch.pad` is
+        their number), left out, or moved to the next epoch.
     **kwargs
         For `CreateAugmenter`: resize, rand_crop, rand_mirror, mean, std, ...
 
@@ -102,7 +102,7 @@ class ImageIter(DataIter):
     (2, 3, 32, 32) [2. 0.] 1
     """
 
-    _empty_label = 0  # what labels are where there is none yet
+    _empty_label = 0
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class ImageIter(DataIter):
             )
             last_batch_handle = "pad"
         self.last_batch_handle = last_batch_handle
-        self._rolled_over: tuple[Any, Any, int] | None = None  # the beginning of a batch, and how much it has
+        self._rolled_over: tuple[Any, Any, int] | None = None  # data and label of an unfinished batch, and its length
         self._records_read = 0
         self._warned_of_labels = False
         self.reset()
@@ -224,7 +224,7 @@ class ImageIter(DataIter):
             self._allow_read = True
 
     def hard_reset(self) -> None:
-        """Start at the first picture; what would be rolled over into the next epoch is left out."""
+        """Start at the first picture; pictures rolled over are left out."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
         self._rewind()
@@ -280,14 +280,14 @@ class ImageIter(DataIter):
         try:
             return unpack(record)
         except MXNetError as error:
-            raise type(error)(f"{self._which()}: {error}") from error
+            raise type(error)(f"{self._prefix()}: {error}") from error
 
-    def _which(self) -> str:
-        """Return how a message begins: the class, and which picture was read last."""
+    def _prefix(self) -> str:
+        """Return the beginning of a message: the class, and the picture that was read last."""
         return f"{type(self).__name__}: {self._sample()}"
 
     def _sample(self) -> str:
-        """Return which picture was read last."""
+        """Return the name of the picture that was read last."""
         if self.seq is None:
             return f"record {self._records_read - 1} of {self.imgrec.uri!r}"
         key = self.seq[min(self.cur, len(self.seq)) - 1]
@@ -312,9 +312,9 @@ class ImageIter(DataIter):
         ArgumentError, FileFormatError, ShapeError
             For a damaged picture, a label of another width, or a picture of another shape: which it is.
         """
-        begun, self._rolled_over = self._rolled_over, None
-        if begun is not None:
-            data, label, filled = begun
+        rolled_over, self._rolled_over = self._rolled_over, None
+        if rolled_over is not None:
+            data, label, filled = rolled_over
         else:
             data = array_of(np.zeros(self.provide_data[0][1], np.float32))
             label = array_of(np.full(self.provide_label[0][1], self._empty_label, np.float32))
@@ -325,23 +325,23 @@ class ImageIter(DataIter):
         if pad:
             if self.last_batch_handle == "discard":
                 raise StopIteration
-            if self.last_batch_handle == "roll_over" and begun is None:
+            if self.last_batch_handle == "roll_over" and rolled_over is None:
                 self._rolled_over = data, label, filled
                 raise StopIteration
             while filled < self.batch_size:
-                more = self._batchify(data, label, filled)
-                if more == filled:
+                new_filled = self._batchify(data, label, filled)
+                if new_filled == filled:
                     raise MXNetError(
                         f"{type(self).__name__}: there is no picture to fill up a batch with: all that were read were "
                         "skipped. The log (logging.DEBUG) says why."
                     )
-                filled = more
+                filled = new_filled
             if self.last_batch_handle == "pad":
                 self._allow_read = False
         return DataBatch([data], [label], pad=pad)
 
     def _batchify(self, batch_data: Any, batch_label: Any, start: int = 0) -> int:
-        """Fill a batch from `start` on, and return up to where: less than the batch size at the end of the epoch."""
+        """Fill a batch from `start` on, and return its new length, below the batch size at the end of the epoch."""
         position = start
         while position < self.batch_size:
             try:
@@ -371,7 +371,7 @@ class ImageIter(DataIter):
         except MissingDependencyError:
             raise
         except MXNetError as error:
-            raise ArgumentError(f"{self._which()} is damaged, or no picture. {error}") from error
+            raise ArgumentError(f"{self._prefix()} is damaged, or no picture. {error}") from error
 
     def _put_picture(self, batch: np.ndarray, position: int, data: Any) -> None:
         if type(self).postprocess_data is ImageIter.postprocess_data and isinstance(data, Array):
@@ -383,7 +383,7 @@ class ImageIter(DataIter):
             batch[position] = picture
         except ValueError as error:
             raise ShapeError(
-                f"{self._which()} has shape {picture.shape} after the augmenters, channels first; expected "
+                f"{self._prefix()} has shape {picture.shape} after the augmenters, channels first; expected "
                 f"data_shape {self.data_shape}. Does the aug_list end with pictures of that size?"
             ) from error
 
@@ -391,14 +391,14 @@ class ImageIter(DataIter):
         values = np.asarray(raw_of(label))
         if values.size != self.label_width:
             if values.size != 1:
-                raise ShapeError(f"{self._which()} has {values.size} labels; expected label_width={self.label_width}.")
+                raise ShapeError(f"{self._prefix()} has {values.size} labels; expected label_width={self.label_width}.")
             if not self._warned_of_labels:
                 self._warned_of_labels = True
                 message = f"has one label, which is taken {self.label_width} times, as label_width={self.label_width}."
-                warnings.warn(f"{self._which()} {message}", UserWarning, stacklevel=5)
+                warnings.warn(f"{self._prefix()} {message}", UserWarning, stacklevel=5)
         batch[position] = values.reshape(-1) if batch.ndim > 1 else values.reshape(-1)[0]
 
-    # -- what classes of one's own may replace -------------------------------------------------------------------------
+    # -- methods for subclasses to override ----------------------------------------------------------------------------
 
     def check_data_shape(self, data_shape: Any) -> None:
         """Raise, unless a shape is that of pictures in colours, (3, height, width).

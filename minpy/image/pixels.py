@@ -1,4 +1,4 @@
-"""Images as buffers and as arrays: what all functions of this package begin and end with."""
+"""Conversions of images to buffers and back, with checks, for all functions of this package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, DTypeError, NoGradientError, ShapeE
 from minpy.core.numpy_semantics import is_np_array
 from minpy.core.state import state
 
-__all__ = ["array_of", "channelwise", "floats", "height_and_width", "is_recorded", "like", "pixels", "unrecorded"]
+__all__ = ["array_of", "channelwise", "float_buffer", "height_and_width", "is_recorded", "like", "pixels", "unrecorded"]
 
 
 def array_of(raw: np.ndarray) -> Any:
@@ -21,7 +21,7 @@ def array_of(raw: np.ndarray) -> Any:
 
 
 def like(raw: np.ndarray, source: Any) -> Any:
-    """Return an array around a buffer, of the class of what it was made from."""
+    """Return an array around a buffer, of the class of `source`."""
     return source._like(raw) if isinstance(source, Array) else array_of(raw)
 
 
@@ -44,12 +44,12 @@ def height_and_width(name: str, image: Any) -> tuple[int, int]:
 
 
 def is_recorded(image: Any) -> bool:
-    """Tell whether a gradient has to go through what is done to an image."""
+    """Tell whether operations on an image are recorded for gradients."""
     return isinstance(image, Array) and image._node is not None and state.recording
 
 
 def unrecorded(name: str, image: Any) -> None:
-    """Raise, if a gradient would have to go through what has none."""
+    """Raise if an image is recorded, for an operation without a gradient."""
     if is_recorded(image):
         raise NoGradientError(
             f"{name}: src is recorded, and this has no gradient. Augment pictures outside of autograd.record(), or use "
@@ -57,7 +57,7 @@ def unrecorded(name: str, image: Any) -> None:
         )
 
 
-def floats(name: str, image: Any) -> tuple[np.ndarray, Any]:
+def float_buffer(name: str, image: Any) -> tuple[np.ndarray, Any]:
     """Return the buffer of an image that is to be changed in place, and the array that holds it afterwards.
 
     That is the image itself, as in MXNet; a NumPy array is copied.

@@ -25,7 +25,7 @@ _OPTIONS = """
     to_rgb : bool, optional
         Whether red comes first (the default), or blue.
     out : NDArray, optional
-        Where it is written to.
+        The array to write to.
 
     Returns
     -------

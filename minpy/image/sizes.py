@@ -15,12 +15,12 @@ from minpy.pictures import resize
 __all__ = ["_get_interp_method", "copyMakeBorder", "imresize", "interpolated", "resize_short", "scale_down"]
 
 _CUBIC, _AREA, _LINEAR = 2, 3, 1
-# What may be given in place of one of OpenCV's codes.
+# Further codes beside those of OpenCV.
 _BY_SIZE, _BY_CHANCE = 9, 10
 
 
 def _get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
-    """Return one of OpenCV's codes of interpolations, for a code that leaves the choice.
+    """Return OpenCV's code of an interpolation, chosen here for the codes 9 and 10.
 
     Examples
     --------
@@ -119,11 +119,11 @@ def scale_down(src_size: tuple[int, int], size: tuple[int, int]) -> tuple[int, i
     (640, 106)
     """
     width, height = size
-    most_wide, most_high = src_size
-    if most_high < height:
-        width, height = float(width * most_high) / height, most_high  # type: ignore[assignment]
-    if most_wide < width:
-        width, height = most_wide, float(height * most_wide) / width  # type: ignore[assignment]
+    max_width, max_height = src_size
+    if max_height < height:
+        width, height = float(width * max_height) / height, max_height  # type: ignore[assignment]
+    if max_width < width:
+        width, height = max_width, float(height * max_width) / width  # type: ignore[assignment]
     return int(width), int(height)
 
 

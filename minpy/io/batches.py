@@ -1,4 +1,4 @@
-"""What iterators give: batches, and how their arrays are described."""
+"""Batches, and descriptions of their arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _NameAndShape(NamedTuple):
 
 
 class DataDesc(_NameAndShape):
-    """Name, shape, dtype and layout of an array that a network is fed with.
+    """Name, shape, dtype and layout of an input of a network.
 
     It is a tuple of name and shape, and equal to one.
 
@@ -30,7 +30,7 @@ class DataDesc(_NameAndShape):
         Of a batch.
     dtype : dtype
     layout : str
-        A letter an axis, N for that of the batch.
+        A letter for each axis, N for that of the batch.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class DataDesc(_NameAndShape):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Return which axis of a layout is that of the batch.
+        """Return the batch axis of a layout.
 
         Parameters
         ----------
@@ -114,16 +114,16 @@ class DataDesc(_NameAndShape):
 
 
 class DataBatch:
-    """Some instances: their data, their labels, and how many of them only fill the batch up.
+    """Some instances: their data, their labels, and how many of them are padding.
 
     Parameters
     ----------
     data : list of NDArray
     label : list of NDArray, optional
     pad : int, optional
-        How many instances at the end are there to fill the batch up.
+        How many instances at the end are padding.
     index : numpy.ndarray, optional
-        Which instances they are.
+        The positions or ids of the instances.
     bucket_key : object, optional
         Of the graph for these shapes, for `BucketingModule`.
     provide_data, provide_label : list of DataDesc, optional
@@ -132,7 +132,7 @@ class DataBatch:
     Raises
     ------
     ArgumentError
-        If data or label are no lists.
+        If data or label are not lists.
 
     Examples
     --------

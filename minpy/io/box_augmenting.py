@@ -1,4 +1,4 @@
-"""How `ImageDetRecordIter` changes a picture, and the boxes of what is to be seen in it with it."""
+"""How `ImageDetRecordIter` changes a picture together with the boxes of the objects in it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentValueError
-from minpy.io.augmenting import chosen_interpolation, coloured, require_interpolation, shorter_edge
+from minpy.io.augmenting import chosen_interpolation, require_interpolation, resize_shorter_edge, shift_hls
 from minpy.pictures import resize
 
 __all__ = ["LOWER_LIMITS", "UPPER_LIMITS", "BoxAugmenter", "require_boxes"]
 
-# What each sampler of pieces has limits of.
-_LIMITED = ("scales", "aspect_ratios", "overlaps", "sample_coverages", "object_coverages")
-LOWER_LIMITS, UPPER_LIMITS = ([f"{end}_crop_{quantity}" for quantity in _LIMITED] for end in ("min", "max"))
-# Which of a picture's numbers decides what; those of the crops follow.
+# The quantities that each sampler of crops limits.
+_LIMITED_QUANTITIES = ("scales", "aspect_ratios", "overlaps", "sample_coverages", "object_coverages")
+LOWER_LIMITS, UPPER_LIMITS = ([f"{end}_crop_{quantity}" for quantity in _LIMITED_QUANTITIES] for end in ("min", "max"))
+# Indices of a picture's random draws, which are between 0 and 1.
 _INTERPOLATION, _MIRROR, _PAD, _PAD_SCALE, _PAD_X, _PAD_Y, _CROP, _SEED = range(8)
 _COLOURS = 8  # probability and amount of hue, light, saturation, contrast
-_NUMBERS = 16
-# A label is a head of at least two numbers, its own length and that of an object, and objects: class, left, top, right,
-# bottom, and what else they have.
+_DRAW_COUNT = 16
+# A label is a header of two or more numbers, its own length and that of an object, and then objects: class, left, top,
+# right, bottom, and further numbers.
 _SHORTEST, _HEAD, _OBJECT = 7, 2, 5
 
 
 def require_boxes(label: numpy.ndarray) -> tuple[int, int]:
-    """Return how long the head of a label and an object in it are."""
+    """Return the lengths of a label's header and of an object in it."""
     if len(label) < _SHORTEST:
         raise ArgumentValueError(
             f"its label has {len(label)} numbers; expected at least {_SHORTEST}: 2 (the length of the head), the "
@@ -47,9 +47,9 @@ def _ratio(part: numpy.ndarray, whole: Any) -> numpy.ndarray:
 
 
 class BoxAugmenter:
-    """What is done to each picture and its boxes: colours, mirrored, padded, a piece cut out, resized."""
+    """Changes colours, mirrors, pads, crops and resizes each picture with its boxes."""
 
-    numbers = _NUMBERS
+    draw_count = _DRAW_COUNT
 
     def __init__(self, function: str, options: SimpleNamespace, label_width: int) -> None:
         require_interpolation(function, options.inter_method)
@@ -78,55 +78,55 @@ class BoxAugmenter:
                     )
             self.samplers.append(SimpleNamespace(**values))
 
-    def picture(
-        self, image: numpy.ndarray, label: numpy.ndarray, u: list[float]
+    def augment(
+        self, image: numpy.ndarray, label: numpy.ndarray, draws: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return a picture and its label."""
         options = self.options
         head, width = require_boxes(label)
         objects = label[head:].reshape(-1, width).copy()
         boxes = objects[:, 1:5]
-        # What has no area, or lies outside, is no object.
+        # Boxes without an area are no objects.
         objects = objects[(boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])]
         if options.resize > 0:
-            image = shorter_edge(image, options.resize, options.inter_method, u[_INTERPOLATION])
-        image = self._recoloured(image, u)
-        if u[_MIRROR] < options.rand_mirror_prob:
+            image = resize_shorter_edge(image, options.resize, options.inter_method, draws[_INTERPOLATION])
+        image = self._recoloured(image, draws)
+        if draws[_MIRROR] < options.rand_mirror_prob:
             image = image[:, ::-1]
             objects[:, [1, 3]] = 1 - objects[:, [3, 1]]
-        if options.max_pad_scale > 1 and u[_PAD] < options.rand_pad_prob:
-            image, objects = self._padded(image, objects, u)
-        if u[_CROP] < options.rand_crop_prob:
-            image, objects = self._cropped(image, objects, u)
-        image = self._fitted(image, u[_INTERPOLATION])
+        if options.max_pad_scale > 1 and draws[_PAD] < options.rand_pad_prob:
+            image, objects = self._padded(image, objects, draws)
+        if draws[_CROP] < options.rand_crop_prob:
+            image, objects = self._cropped(image, objects, draws)
+        image = self._resized_to_target(image, draws[_INTERPOLATION])
         changed = numpy.concatenate([label[:head], objects.ravel()])
         full = numpy.full(self.label_width + 4, options.label_pad_value, "float32")
         full[:4] = options.data_shape[0], image.shape[0], image.shape[1], len(changed)
         full[4 : 4 + len(changed)] = changed
         return image, full
 
-    def _recoloured(self, image: numpy.ndarray, u: list[float]) -> numpy.ndarray:
+    def _recoloured(self, image: numpy.ndarray, draws: list[float]) -> numpy.ndarray:
         options = self.options
         amounts = []
         for position, name in enumerate(("hue", "illumination", "saturation", "contrast")):
-            chance, amount = u[_COLOURS + 2 * position : _COLOURS + 2 * position + 2]
-            most = getattr(options, f"max_random_{name}")
-            is_changed = most and chance < getattr(options, f"random_{name}_prob")
-            amounts.append((2 * amount - 1) * most if is_changed else 0.0)
+            chance, amount = draws[_COLOURS + 2 * position : _COLOURS + 2 * position + 2]
+            max_amount = getattr(options, f"max_random_{name}")
+            is_changed = max_amount and chance < getattr(options, f"random_{name}_prob")
+            amounts.append((2 * amount - 1) * max_amount if is_changed else 0.0)
         hue, light, saturation = (int(amount) for amount in amounts[:3])
         if (hue or light or saturation) and image.shape[2] == 3:
-            image = coloured(image, (hue, light, saturation))
+            image = shift_hls(image, (hue, light, saturation))
         if amounts[3]:
             image = numpy.rint(image * numpy.float32(1 + amounts[3])).clip(0, 255).astype("uint8")
         return image
 
     def _padded(
-        self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
+        self, image: numpy.ndarray, objects: numpy.ndarray, draws: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         height, width, channels = image.shape
-        scale = 1 + u[_PAD_SCALE] * (self.options.max_pad_scale - 1)
+        scale = 1 + draws[_PAD_SCALE] * (self.options.max_pad_scale - 1)
         new_height, new_width = int(height * scale), int(width * scale)
-        x, y = int((new_width - width) * u[_PAD_X]), int((new_height - height) * u[_PAD_Y])
+        x, y = int((new_width - width) * draws[_PAD_X]), int((new_height - height) * draws[_PAD_Y])
         framed = numpy.full((new_height, new_width, channels), self.options.fill_value, "uint8")
         framed[y : y + height, x : x + width] = image
         objects[:, [1, 3]] = (objects[:, [1, 3]] * width + x) / new_width
@@ -134,15 +134,15 @@ class BoxAugmenter:
         return framed, objects
 
     def _cropped(
-        self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
+        self, image: numpy.ndarray, objects: numpy.ndarray, draws: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Return the first piece that a sampler takes, or all if none does: Liu and others, SSD, 2016, section 2.2."""
+        """Return the first crop that a sampler accepts, or the whole picture: Liu et al., SSD, 2016, section 2.2."""
         height, width = image.shape[:2]
-        generator = numpy.random.RandomState(int(u[_SEED] * 2**24))
-        for which in generator.permutation(len(self.samplers)):
-            sampler = self.samplers[which]
+        generator = numpy.random.RandomState(int(draws[_SEED] * 2**24))
+        for position in generator.permutation(len(self.samplers)):
+            sampler = self.samplers[position]
             for _ in range(int(sampler.max_crop_trials)):
-                box = self._piece(sampler, width / height, generator)
+                box = self._random_box(sampler, width / height, generator)
                 remaining = self._objects_in(sampler, objects, box)
                 if remaining is None:
                     continue
@@ -155,8 +155,8 @@ class BoxAugmenter:
         return image, objects
 
     @staticmethod
-    def _piece(sampler: SimpleNamespace, shape: float, generator: Any) -> tuple[float, float, float, float]:
-        """Return a box, in shares of the picture."""
+    def _random_box(sampler: SimpleNamespace, shape: float, generator: Any) -> tuple[float, float, float, float]:
+        """Return a box, in fractions of the picture."""
         scale = max(generator.uniform(sampler.min_crop_scales, sampler.max_crop_scales), 1e-3)
         low = max(sampler.min_crop_aspect_ratios / shape, scale**2)
         high = min(sampler.max_crop_aspect_ratios / shape, 1 / scale**2)
@@ -168,19 +168,19 @@ class BoxAugmenter:
     def _objects_in(
         self, sampler: SimpleNamespace, objects: numpy.ndarray, box: tuple[float, float, float, float]
     ) -> numpy.ndarray | None:
-        """Return the objects that are in a piece, or None if the sampler does not take it."""
+        """Return the objects that are in a crop, or None if the sampler rejects it."""
         left, top, right, bottom = box
         boxes = objects[:, 1:5]
-        across = (numpy.minimum(boxes[:, 2], right) - numpy.maximum(boxes[:, 0], left)).clip(0)
-        down = (numpy.minimum(boxes[:, 3], bottom) - numpy.maximum(boxes[:, 1], top)).clip(0)
-        common = across * down
+        common_width = (numpy.minimum(boxes[:, 2], right) - numpy.maximum(boxes[:, 0], left)).clip(0)
+        common_height = (numpy.minimum(boxes[:, 3], bottom) - numpy.maximum(boxes[:, 1], top)).clip(0)
+        common_area = common_width * common_height
         areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-        piece = (right - left) * (bottom - top)
-        coverage = _ratio(common, areas)
+        crop_area = (right - left) * (bottom - top)
+        coverage = _ratio(common_area, areas)
         fits = numpy.ones(len(objects), bool)
         for name, values in (
-            ("overlaps", _ratio(common, areas + piece - common)),
-            ("sample_coverages", common / piece),
+            ("overlaps", _ratio(common_area, areas + crop_area - common_area)),
+            ("sample_coverages", common_area / crop_area),
             ("object_coverages", coverage),
         ):
             low, high = getattr(sampler, f"min_crop_{name}"), getattr(sampler, f"max_crop_{name}")
@@ -196,7 +196,7 @@ class BoxAugmenter:
         remaining: numpy.ndarray = objects[inside]
         return remaining if len(remaining) else None
 
-    def _fitted(self, image: numpy.ndarray, number: float) -> numpy.ndarray:
+    def _resized_to_target(self, image: numpy.ndarray, number: float) -> numpy.ndarray:
         options = self.options
         _, target_height, target_width = options.data_shape
         height, width = image.shape[:2]

@@ -1,4 +1,4 @@
-"""The base of iterators over batches, and what those that read ahead by threads require."""
+"""The base of iterators over batches, and the check that one is used in the process that made its threads."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NO_BATCH = """
     Raises
     ------
     MXNetError
-        By iterators over arrays, files and other iterators, if there is none: before the first batch.
+        By iterators over arrays, files and other iterators: before the first batch.
     """
 
 
 class DataIter:
     """The base of iterators over batches.
 
-    A class of one's own has `provide_data` and `provide_label`, lists of `DataDesc`, and either `next`, or `iter_next`
-    with `getdata`, `getlabel`, `getindex` and `getpad`; and `reset`, which starts the next epoch.
+    A subclass has `provide_data` and `provide_label`, lists of `DataDesc`, and either `next`, or `iter_next` with
+    `getdata`, `getlabel`, `getindex` and `getpad`; and `reset`, which starts the next epoch.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class DataIter:
 
     @documented(no_batch=_NO_BATCH)
     def getindex(self) -> Any:
-        """Return which instances the current batch has: their numbers in the data, or the ids of records.
+        """Return the instances of the current batch: their positions in the data, or the ids of records.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class DataIter:
 
     @documented(no_batch=_NO_BATCH)
     def getpad(self) -> Any:
-        """Return how many instances at the end of the current batch only fill it up.
+        """Return how many instances at the end of the current batch are padding.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class DataIter:
 
 
 def require_process(function: str, pid: int) -> None:
-    """Raise an error where a process waits for threads of the one that it was forked from: it would wait for ever."""
+    """Raise an error in a forked process: it would wait for its parent's threads for ever."""
     if pid != os.getpid():
         raise WorkerError(
             f"{function}: the iterator was made in process {pid}, whose threads read for it, and is asked for a batch "

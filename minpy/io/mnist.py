@@ -1,4 +1,4 @@
-"""Iterators over handwritten digits, in the files of the MNIST database: arrays of bytes, packed by gzip or not."""
+"""The iterator over handwritten digits in the files of the MNIST database: arrays of bytes, gzipped or not."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import accessing, open_to_read
-from minpy.io.mxdata_iter import ITERATOR, Loaded, MXDataIter, Place, Source, arguments, parsed
+from minpy.io.mxdata_iter import ITERATOR, Batch, MXDataIter, Source, Start, arguments, parsed
 from minpy.io.text_files import require_part
 
 __all__ = ["MNISTIter", "read_idx"]
 
 _UNSIGNED_BYTES = 8
-_MOST_PACKED = 1032  # bytes that deflate can make of one
-_AT_ONCE = 1 << 20
+_MAX_DEFLATE_RATIO = 1032
+_CHUNK_SIZE = 1 << 20
 
 
 def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
-    """Return the array of unsigned bytes in an idx file, which may be packed by gzip.
+    """Return the array of unsigned bytes in an idx file, which may be gzipped.
 
-    No more is unpacked than the header says, and nothing if the file is too short for that.
+    No more is decompressed than the header announces, and nothing if the file is too short for that.
     """
     with accessing(function, "read", path), open_to_read(path, pipes=False) as file:
-        packed = file.read(2) == b"\x1f\x8b"
+        is_gzip = file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
-        content = gzip.GzipFile(fileobj=file) if packed else file
+        limit = os.path.getsize(path) * (_MAX_DEFLATE_RATIO if is_gzip else 1)
+        content = gzip.GzipFile(fileobj=file) if is_gzip else file
         try:
-            return _content(function, content, path, dimensions, limit, packed)
+            return _read_array(function, content, path, dimensions, limit, is_gzip)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileFormatError(
                 f"{function}: {path!r} is packed by gzip, and damaged: {error}. Get the file again."
             ) from error
 
 
-def _content(function: str, file: Any, path: str, dimensions: int, limit: int, packed: bool) -> numpy.ndarray:
+def _read_array(function: str, file: Any, path: str, dimensions: int, limit: int, is_gzip: bool) -> numpy.ndarray:
     head = file.read(4)
     if len(head) < 4 or head[:2] != b"\0\0":
         raise FileFormatError(f"{function}: {path!r} begins with {head!r}; an idx file begins with two zero bytes.")
@@ -61,13 +61,13 @@ def _content(function: str, file: Any, path: str, dimensions: int, limit: int, p
     shape = struct.unpack(f">{dimensions}I", lengths)
     size = math.prod(shape)
     available = limit - 4 - 4 * dimensions
-    pieces, left = [], size if size <= available else 0
-    while left and (piece := file.read(min(left, _AT_ONCE))):  # a packed file may say that it has far more than it has
+    pieces, remaining = [], size if size <= available else 0
+    while remaining and (piece := file.read(min(remaining, _CHUNK_SIZE))):  # its header may promise more
         pieces.append(piece)
-        left -= len(piece)
+        remaining -= len(piece)
     data = b"".join(pieces)
     if len(data) < size:
-        count = f"{len(data) if size <= available else available}{' at most' if size > available and packed else ''}"
+        count = f"{len(data) if size <= available else available}{' at most' if size > available and is_gzip else ''}"
         raise FileFormatError(
             f"{function}: {path!r} has the shape {shape}, which takes {size} bytes; behind its header are {count}. It "
             "was cut short, or is damaged: get it again."
@@ -77,7 +77,7 @@ def _content(function: str, file: Any, path: str, dimensions: int, limit: int, p
 
 
 class _Digits(Source):
-    """Pictures and labels in memory, batch by batch; what is too few for a batch at the end is left out."""
+    """Pictures and labels in memory, batch by batch; instances too few for a last batch are left out."""
 
     def __init__(self, images: numpy.ndarray, labels: numpy.ndarray, order: numpy.ndarray, batch_size: int) -> None:
         self.batch_size = batch_size
@@ -85,11 +85,11 @@ class _Digits(Source):
         self.data = (batch_size, *images.shape[1:]), numpy.float32
         self.label = (batch_size,), numpy.float32
 
-    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+    def epoch(self, begin: Start) -> Generator[Batch, None, None]:
         for start in range(0, len(self._order) - self.batch_size + 1, self.batch_size):
             index = self._order[start : start + self.batch_size]
             data = self._images[index] * numpy.float32(1 / 256)
-            yield Loaded(data, self._labels[index].astype("float32"), 0, index.astype("uint64"), Place())
+            yield Batch(data, self._labels[index].astype("float32"), 0, index.astype("uint64"), Start())
 
 
 _TABLE = {
@@ -116,13 +116,13 @@ def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     batch_size : int
         By default 128. Instances at the end that are too few for a batch are left out.
     shuffle : bool
-        Whether they are put in another order, drawn once; by default True.
+        Whether they are shuffled, once; by default True.
     seed : int
-        Of that order.
+        The seed of that order.
     flat : bool
         Whether a batch has the shape (batch_size, height * width) instead of (batch_size, 1, height, width).
     num_parts, part_index : int
-        Only that of so many parts is read.
+        Into how many parts the data is divided, and which one is read.
     dtype : dtype
         float32 or None.
     data_name, label_name : str

@@ -1,4 +1,4 @@
-"""What iterators over files share: their class, the order in which instances come, and arguments by name.
+"""The class of iterators over files, the order of their instances, and the parsing of their arguments.
 
 Arguments are given as values or as MXNet's strings, and checked against a table.
 """
@@ -19,29 +19,29 @@ from minpy.io.batches import DataBatch, DataDesc
 from minpy.io.data_iter import DataIter
 from minpy.ndarray.creation import array
 
-__all__ = ["ITERATOR", "REQUIRED", "Loaded", "MXDataIter", "Place", "Rounds", "Source", "Turn", "arguments", "parsed"]
+__all__ = ["ITERATOR", "REQUIRED", "Batch", "MXDataIter", "Plan", "Schedule", "Source", "Start", "arguments", "parsed"]
 
 
-class Place(NamedTuple):
-    """Where an epoch begins: in which round through the data, and how many instances into it."""
+class Start(NamedTuple):
+    """Where an epoch begins: a round through the data, and an offset into it, in instances."""
 
     round: int = 0
-    start: int = 0
+    offset: int = 0
 
 
-class Turn(NamedTuple):
-    """One batch: its instances, how many of them fill it up, and where the next epoch begins if this was the last."""
+class Plan(NamedTuple):
+    """One batch: its instances, how many of them are padding, and where the next epoch begins if it is the last."""
 
     instances: numpy.ndarray
     pad: int
-    following: Place
+    next_start: Start
 
 
-class Rounds:
-    """The batches of epochs.
+class Schedule:
+    """Which instances the batches of each epoch have.
 
-    With `round_batch` the last batch of an epoch is filled up with the first instances of the next round, with which
-    the next epoch does not begin then. Else it has fewer instances.
+    With `round_batch` the last batch of an epoch is padded with the first instances of the next round, and the next
+    epoch begins after them. Otherwise it has fewer instances.
     """
 
     def __init__(
@@ -52,46 +52,46 @@ class Rounds:
         self.round_batch = round_batch
         self._order = order
 
-    def order(self, number: int) -> numpy.ndarray:
+    def order(self, round_number: int) -> numpy.ndarray:
         """Return the instances of a round in order."""
-        return numpy.arange(self.count) if self._order is None else self._order(number)
+        return numpy.arange(self.count) if self._order is None else self._order(round_number)
 
-    def epoch(self, place: Place) -> Iterator[Turn]:
+    def epoch(self, begin: Start) -> Iterator[Plan]:
         """Yield the batches of an epoch."""
-        order = self.order(place.round)
-        for position in range(place.start, self.count, self.batch_size):
+        order = self.order(begin.round)
+        for position in range(begin.offset, self.count, self.batch_size):
             instances = order[position : position + self.batch_size]
-            lacking = self.batch_size - len(instances)
-            following = Place(place.round + 1)
-            if lacking and self.round_batch:
-                instances = numpy.concatenate([instances, self.order(place.round + 1)[:lacking]])
-                following = Place(place.round + 1, lacking)
-            yield Turn(instances, lacking, following)
+            missing = self.batch_size - len(instances)
+            next_start = Start(begin.round + 1)
+            if missing and self.round_batch:
+                instances = numpy.concatenate([instances, self.order(begin.round + 1)[:missing]])
+                next_start = Start(begin.round + 1, missing)
+            yield Plan(instances, missing, next_start)
 
 
-class Loaded(NamedTuple):
+class Batch(NamedTuple):
     """A batch of NumPy arrays."""
 
     data: numpy.ndarray
     label: numpy.ndarray
     pad: int
     instances: numpy.ndarray
-    following: Place
+    next_start: Start
 
 
 class Source(Protocol):
-    """What reads files."""
+    """A reader of files."""
 
     batch_size: int
-    # Shapes and dtypes of a batch.
+    # Shape and dtype of a batch.
     data: tuple[tuple[int, ...], Any]
     label: tuple[tuple[int, ...], Any]
 
-    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+    def epoch(self, begin: Start) -> Generator[Batch, None, None]:
         """Yield the batches of an epoch."""
 
     def close(self) -> None:
-        """Stop threads, and close files, if there are any."""
+        """Stop threads and close files."""
         return
 
 
@@ -101,14 +101,14 @@ class MXDataIter(DataIter):
     Parameters
     ----------
     handle : object
-        What reads the files.
+        The reader of the files.
     data_name, label_name : str
         The names in `provide_data` and `provide_label`.
 
     Raises
     ------
     MXNetError
-        As the files' iterators; for those of the first batch, when it is made.
+        As the files' iterators; the first batch is read at once.
 
     Examples
     --------
@@ -127,13 +127,13 @@ class MXDataIter(DataIter):
         super().__init__(handle.batch_size)
         self.handle: Source = handle
         self._debug_skip_load = False
-        self._kept: DataBatch | None = None
-        self._following = Place(1)  # where the next epoch begins
+        self._first_batch: DataBatch | None = None
+        self._next_start = Start(1)  # where the next epoch begins
         self.provide_data = [DataDesc(data_name, *handle.data)]
         self.provide_label = [DataDesc(label_name, *handle.label)]
-        self._batches = handle.epoch(Place())
-        self._loaded: Loaded | None = next(self._batches, None)
-        self._waiting = self._loaded is not None  # whether the loaded batch has not been given yet
+        self._batches = handle.epoch(Start())
+        self._loaded: Batch | None = next(self._batches, None)
+        self._waiting = self._loaded is not None  # whether the loaded batch has not been returned yet
 
     def __del__(self) -> None:
         handle = vars(self).get("handle")
@@ -141,15 +141,15 @@ class MXDataIter(DataIter):
             handle.close()
 
     def debug_skip_load(self) -> None:
-        """Give the first batch again and again from now on, to see how fast all else is."""
+        """Return the first batch again and again from now on, to measure how fast everything else is."""
         self._debug_skip_load = True
 
     def reset(self) -> None:
         """Start the next epoch; one that was not read to its end begins with the first instance again."""
         self._batches.close()
         self._loaded, self._waiting = None, False
-        place, self._following = self._following, Place(self._following.round + 1)
-        self._batches = self.handle.epoch(place)
+        begin, self._next_start = self._next_start, Start(self._next_start.round + 1)
+        self._batches = self.handle.epoch(begin)
 
     def iter_next(self) -> bool:
         if self._waiting:
@@ -157,20 +157,20 @@ class MXDataIter(DataIter):
         else:
             self._loaded = next(self._batches, None)
         if self._loaded is not None:
-            self._following = self._loaded.following
+            self._next_start = self._loaded.next_start
         return self._loaded is not None
 
     def next(self) -> DataBatch:
-        if self._debug_skip_load and self._kept is not None:
-            return self._kept
+        if self._debug_skip_load and self._first_batch is not None:
+            return self._first_batch
         if not self.iter_next():
             raise StopIteration
         batch = DataBatch(data=[self.getdata()], label=[self.getlabel()], pad=self.getpad(), index=self.getindex())
         if self._debug_skip_load:
-            self._kept = batch
+            self._first_batch = batch
         return batch
 
-    def _current(self) -> Loaded:
+    def _current(self) -> Batch:
         if self._loaded is None:
             raise MXNetError("There is no batch: the epoch is over, or has not begun. Call reset(), or next().")
         return self._loaded
@@ -190,7 +190,7 @@ class MXDataIter(DataIter):
         return self._current().pad
 
 
-# What the iterators over files return and raise.
+# The ends of the docstrings of iterators over files.
 ITERATOR = """
     Returns
     -------
@@ -199,12 +199,12 @@ ITERATOR = """
     Raises
     ------
     ArgumentError
-        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
+        For unknown or missing arguments, values of another kind, or a batch size larger than the data.
     FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
+        If a file does not exist, or cannot be read.
     """
 
-# In the place of a default: the argument must be given.
+# The default of arguments without one.
 REQUIRED = object()
 Table = Mapping[str, tuple[str, Any]]
 
@@ -274,20 +274,20 @@ def arguments(kind: str, **defaults: Any) -> dict[str, tuple[str, Any]]:
     return {name: (kind, default) for name, default in defaults.items()}
 
 
-# Of which it has been said that they are ignored.
-_IGNORED: set[tuple[str, str]] = set()
+# Functions and names of arguments about which there was a warning.
+_WARNED: set[tuple[str, str]] = set()
 
 
 def parsed(function: str, table: Table, positional: tuple[Any, ...], named: Mapping[str, Any]) -> SimpleNamespace:
-    """Return the arguments of a call, with the defaults of the table. Of others there is one warning each."""
+    """Return the arguments of a call, with the defaults of the table; warn once of each unknown name."""
     if positional:
         raise ArgumentError(
             f"{function}: got {describe(positional[0])} without a name; its arguments are given by name: "
             f"{function}({next(iter(table))}=...)."
         )
     for name in named:
-        if name not in table and (function, name) not in _IGNORED:
-            _IGNORED.add((function, name))
+        if name not in table and (function, name) not in _WARNED:
+            _WARNED.add((function, name))
             warn_at_program(
                 f"{function} ignores {name}=...: it has no such argument, as in MXNet.{nearest(name, table)} "
                 "Leave it out."

@@ -9,7 +9,7 @@ import numpy
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe, nearest
 from minpy.io.batches import DataBatch, DataDesc
 from minpy.io.data_iter import DataIter
-from minpy.io.utils import Source, require_equal_lengths, sources
+from minpy.io.utils import ArraySource, array_sources, require_equal_lengths
 
 __all__ = ["NDArrayIter"]
 
@@ -22,26 +22,26 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data : NDArray, numpy.ndarray, h5py.Dataset, sparse matrix of SciPy's, list of these, or dict of these by name
-        NumPy arrays, HDF5's and SciPy's give batches of float32, and the last two are read when a batch is made.
+        NumPy, HDF5 and SciPy arrays become batches of float32; the last two are read batch by batch.
     label : as data, or None
     batch_size : int
     shuffle : bool
         Whether the instances are put in another order, drawn from `numpy.random`, for each epoch.
     last_batch_handle : {'pad', 'discard', 'roll_over'}
-        What becomes of instances that are too few for a batch at the end of the data: filled up with the first ones
-        (`getpad()` says with how many), left out, or first in the next epoch.
+        What happens to the last instances if they are too few for a batch: padded with the first ones (`getpad()` is
+        their number), left out, or moved to the next epoch.
     data_name, label_name : str
-        The names of arrays that are given without: this one for one array; `_0_data`, `_1_data`, ... for a list.
+        The names of unnamed arrays: this one for one array; `_0_data`, `_1_data`, ... for a list.
     layout : str
-        A letter an axis; N counts the instances. Arrays with fewer axes have their instances along the first.
+        A letter for each axis; N counts the instances. Arrays with fewer axes have their instances along the first.
 
     Raises
     ------
     ArgumentError
-        If there is no data, or what is no array.
+        If there is no data, or a value that is not an array.
     ArgumentValueError
         If the arrays have different numbers of instances, for an unknown `last_batch_handle`, a layout without N, a
-        batch size below 1; or one larger than the data where this is not padded, as there would be no batch.
+        batch size below 1; or one larger than the data unless this is padded, as there would be no batch.
 
     Examples
     --------
@@ -77,8 +77,8 @@ class NDArrayIter(DataIter):
         axis = DataDesc.get_batch_axis(layout)
         if axis < 0:
             raise ArgumentValueError(f"NDArrayIter: layout {layout!r} has no N, which marks the axis of the instances.")
-        self._data = sources("data", data, data_name, axis)
-        self._label = sources("label", label, label_name, axis)
+        self._data = array_sources("data", data, data_name, axis)
+        self._label = array_sources("label", label, label_name, axis)
         if not self._data:
             raise ArgumentError(f"NDArrayIter: data is {describe(data)}; expected at least one array.")
         require_equal_lengths(self._data + self._label)
@@ -90,7 +90,7 @@ class NDArrayIter(DataIter):
         self.layout = layout
         self.num_source = len(self._data) + len(self._label)
         self.cursor = -batch_size
-        self._rest: dict[str, list[numpy.ndarray]] = {}  # what is first in the next epoch, of data and of label
+        self._rolled_over: dict[str, list[numpy.ndarray]] = {}  # what is first in the next epoch, of data and of label
         self.reset()
 
     def _require_batch_size(self, batch_size: int, handle: str) -> None:
@@ -104,20 +104,20 @@ class NDArrayIter(DataIter):
 
     @property
     def data(self) -> list[tuple[str, Any]]:
-        """Names and arrays of the data, in this epoch's order (those in files in the file's)."""
-        return [(source.name, source.held) for source in self._data]
+        """Names and arrays of the data, in this epoch's order; arrays in files keep the file's order."""
+        return [(source.name, source.array) for source in self._data]
 
     @property
     def label(self) -> list[tuple[str, Any]]:
         """Names and arrays of the labels, as `data`."""
-        return [(source.name, source.held) for source in self._label]
+        return [(source.name, source.array) for source in self._label]
 
     @property
     def data_list(self) -> list[Any]:
         """The arrays of data and label."""
-        return [source.held for source in self._data + self._label]
+        return [source.array for source in self._data + self._label]
 
-    def _described(self, arrays: list[Source]) -> list[DataDesc]:
+    def _descriptions(self, arrays: list[ArraySource]) -> list[DataDesc]:
         return [
             DataDesc(source.name, source.batch_shape(self.batch_size), source.dtype, self.layout) for source in arrays
         ]
@@ -125,12 +125,12 @@ class NDArrayIter(DataIter):
     @property
     def provide_data(self) -> list[DataDesc]:
         """The descriptions of the data of a batch."""
-        return self._described(self._data)
+        return self._descriptions(self._data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """The descriptions of the labels of a batch."""
-        return self._described(self._label)
+        return self._descriptions(self._label)
 
     def _shuffle_data(self) -> None:
         numpy.random.shuffle(self.idx)
@@ -138,21 +138,21 @@ class NDArrayIter(DataIter):
             source.permute(self.idx)
 
     def hard_reset(self) -> None:
-        """Start at the first instance; what would be rolled over into the next epoch is left out."""
+        """Start at the first instance; instances rolled over are left out."""
         if self.shuffle:
             self._shuffle_data()
         self.cursor = -self.batch_size
-        self._rest = {}
+        self._rolled_over = {}
 
     def reset(self) -> None:
         if self.shuffle:
             self._shuffle_data()
-        is_rest = self.num_data - self.batch_size < self.cursor < self.num_data
-        if self.last_batch_handle == "roll_over" and is_rest and self._rest:
+        is_last_batch = self.num_data - self.batch_size < self.cursor < self.num_data
+        if self.last_batch_handle == "roll_over" and is_last_batch and self._rolled_over:
             self.cursor = self.cursor - self.num_data - self.batch_size
         else:
             self.cursor = -self.batch_size
-            self._rest = {}
+            self._rolled_over = {}
 
     def iter_next(self) -> bool:
         self.cursor += self.batch_size
@@ -164,27 +164,27 @@ class NDArrayIter(DataIter):
         if not self.iter_next():
             raise StopIteration
         if self.last_batch_handle == "roll_over" and self.cursor + self.batch_size > self.num_data:
-            self._rest = {
+            self._rolled_over = {
                 role: [source.read(self.cursor, self.num_data).copy() for source in arrays]
                 for role, arrays in (("data", self._data), ("label", self._label))
             }
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)
 
-    def _batch(self, name: str, arrays: list[Source]) -> list[Any]:
+    def _batch(self, name: str, arrays: list[ArraySource]) -> list[Any]:
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data:
             raise MXNetError("NDArrayIter: the epoch is over. Call reset() for the next one.")
-        if start < 0 and not (self._rest and stop > 0):
+        if start < 0 and not (self._rolled_over and stop > 0):
             raise MXNetError("NDArrayIter: there is no batch yet. Call next(), or iter_next(), before getdata().")
         batches = []
         for position, source in enumerate(arrays):
-            parts = [self._rest[name][position]] if start < 0 else []
+            parts = [self._rolled_over[name][position]] if start < 0 else []
             parts.append(source.read(max(start, 0), min(stop, self.num_data)))
-            lacking = stop - self.num_data if self.last_batch_handle == "pad" else 0
-            while lacking > 0:
-                parts.append(source.read(0, min(lacking, self.num_data)))
-                lacking -= self.num_data
+            missing = stop - self.num_data if self.last_batch_handle == "pad" else 0
+            while missing > 0:
+                parts.append(source.read(0, min(missing, self.num_data)))
+                missing -= self.num_data
             batches.append(source.batch(parts))
         return batches
 
@@ -195,7 +195,7 @@ class NDArrayIter(DataIter):
         return self._batch("label", self._label)
 
     def getpad(self) -> int:
-        """Return how many instances of the current batch fill it up, or come from the epoch before.
+        """Return how many instances of the current batch are padding, or come from the epoch before.
 
         Returns
         -------

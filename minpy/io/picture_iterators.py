@@ -1,4 +1,4 @@
-"""Iterators over pictures in RecordIO files, also with the boxes of what is to be seen in them: their arguments."""
+"""Iterators over pictures in RecordIO files, with labels or with boxes of objects, and their arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "ImageRecordUInt8Iter_v1",
 ]
 
-# What all iterators over pictures take.
+# The arguments of all iterators over pictures.
 _SHARED = {
     **arguments("str", path_imglist="", path_imgrec="", aug_seq="", mean_img=""),
     **arguments("str", data_name="data", label_name="softmax_label"),
@@ -57,24 +57,24 @@ _CLASSIFICATION = {
 
 
 def _require_picture_shape(function: str, shape: tuple[int, ...]) -> None:
-    """Raise an error unless a shape is one of pictures."""
+    """Raise an error unless a shape is that of a picture."""
     if len(shape) != 3 or shape[0] not in (1, 3, 4):
         raise ShapeError(
             f"{function}: data_shape is {shape}; expected (channels, height, width), of 1, 3 or 4 channels."
         )
 
 
-def _opened(function: str, options: SimpleNamespace) -> tuple[RecordFiles, LabelReader]:
-    """Return the records of an iterator, and what finds their labels."""
+def _records_and_labels(function: str, options: SimpleNamespace) -> tuple[RecordFiles, LabelReader]:
+    """Return the records of an iterator and the reader of their labels."""
     if not options.path_imgrec:
         raise ArgumentValueError(f"{function}: path_imgrec is empty; expected the name of a RecordIO file.")
-    listed = label_list(function, options.path_imglist) if options.path_imglist else None
+    listed_labels = label_list(function, options.path_imglist) if options.path_imglist else None
     records = RecordFiles(function, options.path_imgrec, getattr(options, "path_imgidx", ""))
-    return records, LabelReader(function, records, listed, options.label_width, options.path_imglist)
+    return records, LabelReader(function, records, listed_labels, options.label_width, options.path_imglist)
 
 
 def _with_mean(function: str, options: SimpleNamespace, normalizer: Normalizer, source: PictureBatches) -> None:
-    """Give a normalizer the mean picture of a file, which is made if it is not there."""
+    """Give a normalizer the mean picture in a file, which is written first if it does not exist."""
     if not options.mean_img:
         return
     if not os.path.exists(options.mean_img):
@@ -89,7 +89,7 @@ def _record_iterator(function: str, args: tuple[Any, ...], kwargs: dict[str, Any
         raise ArgumentValueError(f"{function}: label_width is {options.label_width}; expected at least 1.")
     normalizer = Normalizer(options, options.dtype or dtype)
     augmenter = Augmenter(function, options)
-    records, labels = _opened(function, options)
+    records, labels = _records_and_labels(function, options)
     source = PictureBatches(function, options, records, labels, augmenter, normalizer, (options.label_width,))
     _with_mean(function, options, normalizer, source)
     return MXDataIter(source, options.data_name, options.label_name)
@@ -97,20 +97,20 @@ def _record_iterator(function: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
 @documented(iterator=ITERATOR)
 def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Return an iterator over pictures in a RecordIO file, as `im2rec` or `recordio.pack_img` make them.
+    """Return an iterator over pictures in a RecordIO file, as `im2rec` or `recordio.pack_img` write them.
 
-    Pictures are decoded and augmented by threads, ahead of who reads them, and given in order. What is random depends
-    on the seed alone, not on the threads. A picture is resized, turned, padded, cut to the target's size, its colours
-    are changed, it is mirrored, and its numbers are normalized; each only if its arguments ask for it.
+    Threads decode and augment pictures ahead of the reader; their order is kept. Random choices depend on the seed
+    alone, not on the threads. A picture is resized, rotated, padded, cropped to the target's size, its colours are
+    changed, it is mirrored, and its values are normalized: each step only if its arguments are set.
 
     Parameters
     ----------
     path_imgrec : str
         The file, or a folder, all of whose files `*.rec` are read.
     path_imgidx : str
-        Its index, so that it need not be read through to find the records.
+        Its index, without which the whole file is scanned for records.
     path_imglist : str
-        A list whose labels, by the pictures' ids, count instead of those in the records.
+        A list of labels by the pictures' ids, which replace those in the records.
     data_shape : tuple of int
         (channels, height, width) of a picture: of 1 channel (gray), 3, or 4.
     label_width : int
@@ -120,50 +120,50 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
         Whether the last batch is filled up with the first pictures, with which the next epoch does not begin then.
         Else it is filled up with zeros. `pad` says how many that are.
     shuffle : bool
-        Whether each epoch has an order of its own.
+        Whether each epoch has another random order.
     seed, seed_aug : int
-        Of the orders, and of the augmentations (`seed` if left out).
+        Seeds of the orders, and of the augmentations (`seed` by default).
     num_parts, part_index : int
-        Only that of so many parts is read: for several machines.
+        Into how many parts the data is divided, and which one is read: for several machines.
     preprocess_threads : int
         How many threads decode.
     prefetch_buffer : int
-        How many batches are made ahead.
+        How many batches are prepared ahead.
     dtype : {'float32', 'int8', 'uint8'}
         Of the data.
     resize : int
-        How long the shorter edge is made first.
+        The length that the shorter edge is first resized to.
     rand_crop : bool
-        Whether the target's size is cut out anywhere, not in the middle.
+        Whether the crop is at a random place, not in the middle.
     random_resized_crop : bool
-        Whether a piece of random area (`min_random_area` to `max_random_area` of the picture) and ratio
-        (`min_aspect_ratio` to `max_aspect_ratio`, or `1 - max_aspect_ratio` to `1 + max_aspect_ratio`) is cut out and
-        resized to the target's size.
+        Whether a crop of random area (`min_random_area` to `max_random_area` of the picture) and ratio
+        (`min_aspect_ratio` to `max_aspect_ratio`, or `1 - max_aspect_ratio` to `1 + max_aspect_ratio`) is resized to
+        the target's size.
     min_crop_size, max_crop_size : int
-        A square of such a size is cut out and resized.
+        Limits of the side of a square crop, which is then resized.
     max_rotate_angle, rotate : int
-        Turned by at most, or by exactly so many degrees.
+        The largest angle of rotation in degrees, or the exact one.
     max_aspect_ratio, min_aspect_ratio, max_shear_ratio, max_random_scale, min_random_scale : float
-        Stretched, sheared, scaled.
+        Limits of stretching, shearing and scaling.
     max_img_size, min_img_size : float
         Limits of width and height after that.
     pad, fill_value : int
-        How many pixels are added at each side, and their colour; also that of what turning brings in.
+        How many pixels are added at each side, and their colour; rotation fills corners with it, too.
     inter_method : int
         0 (nearest), 1 (bilinear), 2 (cubic), 3 (area), 4 (Lanczos), 9 (by the sizes), 10 (at random).
     brightness, contrast, saturation, pca_noise : float
-        Each is changed by a random share of at most so much; the noise has that deviation.
+        The largest relative change of each; the standard deviation of the noise.
     random_h, random_s, random_l : int
-        Hue (of 180), saturation and lightness (of 255) are changed by at most so much.
+        The largest change of hue (of 180), saturation and lightness (of 255).
     mirror, rand_mirror : bool
         Whether pictures are mirrored: all, or half of them.
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale : float
         A value becomes `(value - mean) * scale / std`.
     mean_img : str
-        The file of a mean picture that is subtracted instead; it is made if it is not there.
+        The file of a mean picture that is subtracted instead; it is written if it does not exist.
     max_random_contrast, max_random_illumination : float
-        A value becomes `(value - mean) * contrast + illumination` before it is scaled, with a contrast at most so far
-        from 1, and an illumination at most so far from 0.
+        The largest distances of contrast from 1 and illumination from 0 in `(value - mean) * contrast + illumination`,
+        before scaling.
     data_name, label_name : str
     verbose, device_id, ctx, aug_seq, shuffle_chunk_size, shuffle_chunk_seed, name
         Without effect.
@@ -215,12 +215,12 @@ def _variant(name: str, dtype: str, summary: str) -> Callable[..., MXDataIter]:
     return iterator
 
 
-_OF_DTYPE = "Return an iterator as `ImageRecordIter` does, whose data are of {0}: `ImageRecordIter(dtype='{0}')`."
-_OLDER = "Return what `{}` returns: the name of an older iterator."
-ImageRecordUInt8Iter = _variant("ImageRecordUInt8Iter", "uint8", _OF_DTYPE.format("uint8"))
-ImageRecordInt8Iter = _variant("ImageRecordInt8Iter", "int8", _OF_DTYPE.format("int8"))
-ImageRecordIter_v1 = _variant("ImageRecordIter_v1", "float32", _OLDER.format("ImageRecordIter"))
-ImageRecordUInt8Iter_v1 = _variant("ImageRecordUInt8Iter_v1", "uint8", _OLDER.format("ImageRecordUInt8Iter"))
+_DTYPE_SUMMARY = "Return an iterator as `ImageRecordIter` does, whose data are of {0}: `ImageRecordIter(dtype='{0}')`."
+_ALIAS_SUMMARY = "Return what `{}` returns: the name of an older iterator."
+ImageRecordUInt8Iter = _variant("ImageRecordUInt8Iter", "uint8", _DTYPE_SUMMARY.format("uint8"))
+ImageRecordInt8Iter = _variant("ImageRecordInt8Iter", "int8", _DTYPE_SUMMARY.format("int8"))
+ImageRecordIter_v1 = _variant("ImageRecordIter_v1", "float32", _ALIAS_SUMMARY.format("ImageRecordIter"))
+ImageRecordUInt8Iter_v1 = _variant("ImageRecordUInt8Iter_v1", "uint8", _ALIAS_SUMMARY.format("ImageRecordUInt8Iter"))
 
 
 _DETECTION = {
@@ -240,11 +240,11 @@ _DETECTION = {
 
 
 def _longest_label(function: str, options: SimpleNamespace, records: RecordFiles, labels: LabelReader) -> int:
-    """Return how many numbers labels are filled up to."""
+    """Return the length that labels are padded to."""
     if options.label_width > 0:
         longest = options.label_width
-    elif labels.listed is not None:
-        longest = max((len(label) for label in labels.listed.values()), default=0)
+    elif labels.listed_labels is not None:
+        longest = max((len(label) for label in labels.listed_labels.values()), default=0)
     else:
         longest = max(records.label_count(number) for number in range(len(records)))
     if 0 < options.label_pad_width < longest:
@@ -259,10 +259,10 @@ def _longest_label(function: str, options: SimpleNamespace, records: RecordFiles
 def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over pictures in a RecordIO file whose labels are boxes.
 
-    A label in a record is the length of its head (2 and more), the length of an object (5 and more), the rest of the
-    head, and the objects: class, left, top, right, bottom in shares of the picture, and what else they have. In a batch
-    stand before it the number of channels, height and width of the picture, and how many numbers follow; all labels are
-    filled up to the length of the longest.
+    A label in a record is the length of its header (2 or more), the length of an object (5 or more), the rest of the
+    header, and the objects: class, left, top, right, bottom as fractions of the picture, and further numbers. In a
+    batch, the channels, height and width of the picture and the count of the numbers that follow come before it, and
+    all labels are padded to the length of the longest.
 
     Parameters
     ----------
@@ -273,42 +273,42 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     label_width : int
         How many numbers each label has; -1 for labels of different lengths.
     label_pad_width : int
-        What labels are filled up to at least.
+        The least length that labels are padded to.
     label_pad_value : float
-        By what they are filled up.
+        The number that they are padded with.
     resize : int
-        How long the shorter edge is made first.
+        The length that the shorter edge is first resized to.
     resize_mode : {'force', 'shrink', 'fit'}
-        Whether a picture gets the target's size in any case, or keeps its ratio and is made smaller, or smaller and
-        larger, to fit in; the rest is 0 then.
+        Whether a picture is stretched to the target's size, or keeps its ratio and is only reduced, or reduced or
+        enlarged, to fit into it; the remaining pixels are 0.
     rand_mirror_prob, rand_pad_prob, rand_crop_prob : float
-        How probable it is that a picture is mirrored, is put into a frame of up to `max_pad_scale` times its size, or a
-        piece is cut out.
+        The probabilities that a picture is mirrored, put into a frame of up to `max_pad_scale` times its size, or
+        cropped.
     max_pad_scale : float
     fill_value : int
         The colour of the frame.
     num_crop_sampler : int
-        How many samplers of pieces there are, which are asked in random order.
+        How many samplers of crops there are; they are tried in random order.
     min_crop_scales, max_crop_scales, min_crop_aspect_ratios, max_crop_aspect_ratios : tuple of float
-        For each sampler: the root of the piece's share of the picture, and its ratio.
+        For each sampler: the square root of the crop's share of the picture's area, and the crop's aspect ratio.
     min_crop_overlaps, max_crop_overlaps : tuple of float
-        Limits of the intersection of the piece and an object's box over their union. One object has to be within all
+        Limits of the intersection of the crop and an object's box over their union. One object has to be within all
         limits.
     min_crop_sample_coverages, max_crop_sample_coverages : tuple of float
-        Limits of the share of the piece that an object covers.
+        Limits of the share of the crop that an object covers.
     min_crop_object_coverages, max_crop_object_coverages : tuple of float
-        Limits of the share of an object that is in the piece.
+        Limits of the share of an object that is in the crop.
     max_crop_trials : tuple of int
-        After how many pieces that do not fit the next sampler is asked.
+        After how many rejected crops the next sampler is tried.
     crop_emit_mode : {'center', 'overlap'}
-        Whether an object stays if its centre is in the piece, or if more of it than `emit_overlap_thresh` is.
+        Whether an object stays if its centre is in the crop, or if more of it than `emit_overlap_thresh` is.
     emit_overlap_thresh : float
     max_random_hue, max_random_saturation, max_random_illumination : int
-        By how much hue, saturation and lightness are changed at most.
+        The largest changes of hue, saturation and lightness.
     max_random_contrast : float
-        By which share all values are changed at most.
+        The largest relative change of all values.
     random_hue_prob, random_saturation_prob, random_illumination_prob, random_contrast_prob : float
-        How probable these are.
+        The probabilities of these changes.
     inter_method, mean_img, mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale, dtype, prefetch_buffer
         As of `ImageRecordIter`; a standard deviation of 0 is 1.
     data_name, label_name : str
@@ -341,7 +341,7 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     options = parsed(function, _DETECTION, args, kwargs)
     _require_picture_shape(function, options.data_shape)
     normalizer = Normalizer(options, options.dtype or "float32", is_random=False)  # contrast is the boxes' augmenter's
-    records, labels = _opened(function, options)
+    records, labels = _records_and_labels(function, options)
     width = _longest_label(function, options, records, labels)
     source = PictureBatches(
         function, options, records, labels, BoxAugmenter(function, options, width), normalizer, (width + 4,)

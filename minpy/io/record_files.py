@@ -1,4 +1,4 @@
-"""Records of RecordIO files by number, read by any thread; which of them are a part."""
+"""Records of RecordIO files by number, read by any thread, and their division into parts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from minpy.recordio.records import LONGEST, MAGIC, WORDS, RecordSource
 __all__ = ["RecordFiles", "label_list"]
 
 _HEADER = struct.Struct("<IfQQ")
-_RECORD = struct.Struct("<IIIfQQ")  # both
-# A record that may be longer is read in two steps: its length, then itself.
-_AT_ONCE = 1 << 20
+_RECORD = struct.Struct("<IIIfQQ")  # magic number, length, and the header
+# Longer records are read in two steps: length, then content.
+_SINGLE_READ_LIMIT = 1 << 20
 _BYTE = numpy.dtype("uint8")
-_DIGITS = 20  # of the largest offset that there can be, 2**64
+_MAX_OFFSET_DIGITS = 20  # of 2**64
 
 
 class RecordFiles:
@@ -42,32 +42,32 @@ class RecordFiles:
         self._places = numpy.array(places, "int64").reshape(-1, 2)
         self._has_index = bool(index)
         same = numpy.append(self._places[1:, 0] == self._places[:-1, 0], False)
-        following = numpy.append(self._places[1:, 1], 0)
-        ends = numpy.where(same, following, numpy.array(self._sizes)[self._places[:, 0]])
+        next_offset = numpy.append(self._places[1:, 1], 0)
+        ends = numpy.where(same, next_offset, numpy.array(self._sizes)[self._places[:, 0]])
         self._spans = ends - self._places[:, 1]
 
     def __len__(self) -> int:
         return len(self._places)
 
     def _scanned(self, source: RecordSource, size: int) -> list[int]:
-        """Return where the records of a file begin."""
+        """Return the offsets of a file's records."""
         offsets: list[int] = []
         offset = start = 0
-        piece = b""
+        chunk = b""
         while offset < size:
             within = offset - start
-            if not 0 <= within <= len(piece) - 8:
+            if not 0 <= within <= len(chunk) - 8:
                 start, within = offset, 0
-                piece = source.read(offset, 1 << 16)
-            magic, word = WORDS.unpack_from(piece, within) if len(piece) >= 8 else (0, 0)
+                chunk = source.read(offset, 1 << 16)
+            magic, word = WORDS.unpack_from(chunk, within) if len(chunk) >= 8 else (0, 0)
             length = word & LONGEST
-            following = offset + 8 + (length + 3 & ~3)
-            if magic != MAGIC or word >> 29 or following > size:  # in parts, or damaged
+            next_offset = offset + 8 + (length + 3 & ~3)
+            if magic != MAGIC or word >> 29 or next_offset > size:  # in parts, or damaged
                 record = source.record(offset, f"record {len(offsets)}")
                 assert record is not None, "the file does not end here"
-                following = record[1]
+                next_offset = record[1]
             offsets.append(offset)
-            offset = following
+            offset = next_offset
         return offsets
 
     def _read_index(self, path: str) -> list[int]:
@@ -76,7 +76,7 @@ class RecordFiles:
             fields = line.split()
             if not fields:
                 continue
-            if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > _DIGITS:
+            if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > _MAX_OFFSET_DIGITS:
                 raise FileFormatError(
                     f"{self.function}: {path!r}, line {number}: {line[:60]!r}; expected a key, a tab and an offset."
                 )
@@ -90,7 +90,7 @@ class RecordFiles:
         return sorted(offsets)
 
     def part(self, num_parts: int, part_index: int) -> numpy.ndarray:
-        """Return the numbers of the records of a part: equally many with an index, else of equally many bytes."""
+        """Return the numbers of a part's records; parts are equal in records with an index, else in bytes."""
         count = len(self)
         if num_parts == 1:
             return numpy.arange(count)
@@ -103,7 +103,7 @@ class RecordFiles:
         return numpy.flatnonzero((places >= size * part_index) & (places < size * (part_index + 1)))
 
     def name(self, number: int) -> str:
-        """Return what a record is called in messages."""
+        """Return a record's name in messages."""
         file, offset = self._places[number]
         return f"record {number} (at offset {offset}) of {self.paths[file]!r}"
 
@@ -118,27 +118,27 @@ class RecordFiles:
     def label_count(self, number: int) -> int:
         """Return how many labels a record has, without reading the picture."""
         file, offset = self._places[number].tolist()
-        piece = self._sources[file].read(offset, 12)
-        if len(piece) == 12:
-            magic, word = WORDS.unpack_from(piece)
-            count = int.from_bytes(piece[8:12], "little")
+        chunk = self._sources[file].read(offset, 12)
+        if len(chunk) == 12:
+            magic, word = WORDS.unpack_from(chunk)
+            count = int.from_bytes(chunk[8:12], "little")
             if magic == MAGIC and 24 + 4 * count <= word <= LONGEST:
                 return max(count, 1)
         label, _, _ = next(self.unpacked([number]))
         return int(numpy.size(label))
 
     def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
-        """Yield label (a float, or an array), id and picture (its bytes) of records."""
+        """Yield the label (a float, or an array), the id and the encoded picture of each record."""
         unpack, read = _RECORD.unpack_from, [source.read_once for source in self._sources]
         frombuffer, byte = numpy.frombuffer, _BYTE
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
         for number, (file, offset), span in zip(numbers, places, spans, strict=True):
-            # Nearly every record is whole, and ends where the next one begins.
-            piece = read[file](span, offset) if span <= _AT_ONCE else b""
-            if len(piece) >= 32:
-                magic, word, count, label, identity, _ = unpack(piece)
-                if magic == MAGIC and not count and 24 <= word <= len(piece) - 8:
-                    yield label, identity, frombuffer(piece, byte, word - 24, 32)
+            # Nearly every record is in one part, and ends where the next one begins.
+            chunk = read[file](span, offset) if span <= _SINGLE_READ_LIMIT else b""
+            if len(chunk) >= 32:
+                magic, word, count, label, identity, _ = unpack(chunk)
+                if magic == MAGIC and not count and 24 <= word <= len(chunk) - 8:
+                    yield label, identity, frombuffer(chunk, byte, word - 24, 32)
                     continue
             content = self.read(number)
             if len(content) < 24:
@@ -160,7 +160,7 @@ class RecordFiles:
 
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
-    """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between."""
+    """Return labels by picture id from a list whose lines are an id, labels and a path, separated by tabs."""
     labels_of = {}
     for number, line in enumerate(read_file(function, path).decode("utf-8", "replace").split("\n"), 1):
         if not line.strip():

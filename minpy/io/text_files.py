@@ -11,7 +11,7 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import read_file
-from minpy.io.mxdata_iter import ITERATOR, REQUIRED, Loaded, MXDataIter, Place, Rounds, Source, arguments, parsed
+from minpy.io.mxdata_iter import ITERATOR, REQUIRED, Batch, MXDataIter, Schedule, Source, Start, arguments, parsed
 
 __all__ = ["CSVIter", "LibSVMIter"]
 
@@ -33,22 +33,22 @@ class _Instances(Source):
         require_batch_size(function, batch_size, len(data), round_batch)
         self.batch_size = batch_size
         self._arrays = data, label
-        self._rounds = Rounds(len(data), batch_size, round_batch)
+        self._schedule = Schedule(len(data), batch_size, round_batch)
         self.data = (batch_size, *data.shape[1:]), data.dtype.type
         self.label = (batch_size, *label.shape[1:]), label.dtype.type
 
-    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+    def epoch(self, begin: Start) -> Generator[Batch, None, None]:
         previous = numpy.zeros(self.batch_size, "uint64")
-        for turn in self._rounds.epoch(place):
-            # What a last batch lacks stays as the batch before has it: `pad` says that it does not count.
-            index = numpy.concatenate([turn.instances, previous[len(turn.instances) :]]).astype("uint64")
+        for plan in self._schedule.epoch(begin):
+            # A last batch is padded with instances of the batch before it.
+            index = numpy.concatenate([plan.instances, previous[len(plan.instances) :]]).astype("uint64")
             data, label = (values[index.astype("int64")] for values in self._arrays)
-            yield Loaded(data, label, turn.pad, index, turn.following)
+            yield Batch(data, label, plan.pad, index, plan.next_start)
             previous = index
 
 
 def require_batch_size(function: str, batch_size: int, count: int, round_batch: bool) -> None:
-    """Raise an error unless a batch can be filled with the instances that there are."""
+    """Raise an error unless there are instances enough for a batch."""
     if batch_size < 1:
         raise ArgumentValueError(f"{function}: batch_size is {batch_size}; expected an integer above 0.")
     if round_batch and batch_size > count:
@@ -59,7 +59,7 @@ def require_batch_size(function: str, batch_size: int, count: int, round_batch: 
 
 
 def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
-    """Yield name of file, number, offset and text of the lines of a file, or of all files in a folder."""
+    """Yield file name, line number, offset and text of each line of a file, or of all files in a folder."""
     before = line_count = 0
     for file_path in _files(path):
         content = read_file(function, file_path)
@@ -101,7 +101,7 @@ def _read_csv(function: str, path: str, shape: tuple[int, ...], parameter: str, 
 def _labels_of(
     function: str, data: numpy.ndarray, label: numpy.ndarray, data_path: str, label_path: str
 ) -> numpy.ndarray:
-    """Return as many labels as there are instances."""
+    """Return the labels of the instances, of which there may be too many."""
     if len(label) < len(data):
         raise FileFormatError(
             f"{function}: {data_path!r} has {len(data)} instances, and {label_path!r} has {len(label)} labels."
@@ -125,15 +125,15 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
     data_csv : str
         The file, or a folder: then all files in it, by name.
     data_shape : tuple of int
-        The shape of one instance, whose numbers are a line.
+        The shape of one instance, which is one line.
     label_csv : str
-        The file, or folder, of the labels; without, they are 0.
+        The file, or folder, of the labels; by default they are 0.
     label_shape : tuple of int
-        The shape of one label, by default (1,), of which a batch has the shape (batch_size,).
+        The shape of one label, by default (1,): then a batch's labels have the shape (batch_size,).
     batch_size : int
     round_batch : bool
-        Whether the last batch is filled up with the first instances, with which the next epoch does not begin then.
-        Else what it lacks stays as the batch before has it. `pad` says how many that are.
+        Whether the last batch is padded with the first instances, after which the next epoch begins; otherwise it is
+        padded with instances of the batch before. `pad` is their number.
     dtype : dtype
         By default float32.
     data_name, label_name : str
@@ -142,7 +142,7 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
 
     {iterator}
     FileFormatError
-        If a line has other than numbers, or not as many as the shape; or there are fewer labels than instances.
+        If a line is not numbers, or not as many as the shape has; or if there are fewer labels than instances.
 
     Examples
     --------
@@ -172,14 +172,14 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
 def _read_libsvm(
     path: str, width: int, parts: tuple[int, int], skip_labels: bool
 ) -> tuple[numpy.ndarray, list[list[float]]]:
-    """Return the instances of a part of a file, dense, and the labels that stand before them."""
+    """Return the instances of a part of a file, as a dense array, and the labels at the beginnings of their lines."""
     number_of_parts, part = parts
     rows, labels = [], []
-    piece = 0
+    part_size = 0
     lines = list(_lines("LibSVMIter", path))
     if number_of_parts > 1:
-        piece = -(-sum(map(os.path.getsize, _files(path))) // number_of_parts)
-        lines = [line for line in lines if piece * part <= line[2] < piece * (part + 1)]
+        part_size = -(-sum(map(os.path.getsize, _files(path))) // number_of_parts)
+        lines = [line for line in lines if part_size * part <= line[2] < part_size * (part + 1)]
     for file, number, _, text in lines:
         fields = text.partition("#")[0].split()
         row = numpy.zeros(width, "float32")
@@ -227,7 +227,7 @@ def require_part(function: str, num_parts: int, part_index: int) -> None:
 
 @documented(iterator=ITERATOR)
 def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Return an iterator over a file in LibSVM's format: a label, and `index:value` of what is not 0, a line.
+    """Return an iterator over a file in LibSVM's format: on each line a label, and `index:value` of each nonzero.
 
     Indices begin with 0. The batches are dense arrays, as there are no sparse ones.
 
@@ -238,14 +238,14 @@ def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
     data_shape : tuple of one int
         How many columns an instance has.
     label_libsvm : str
-        A file of the same format whose columns are the labels; without, what stands before the data is the label.
+        A file of the same format whose columns are the labels; by default they are those before the data.
     label_shape : tuple of one int
         How many columns a label has.
     num_parts, part_index : int
-        Only the lines that begin in that of so many parts, of equally many bytes, are read.
+        Into how many parts of equal size the file is divided, and which one's lines are read.
     batch_size : int
     round_batch : bool
-        True: the last batch is filled up with the first instances, with which the next epoch does not begin then.
+        True: the last batch is padded with the first instances, after which the next epoch begins.
     dtype : dtype
         By default float32.
     data_name, label_name : str

@@ -1,4 +1,4 @@
-"""Arrays in any of the forms that `NDArrayIter` takes, by name."""
+"""Named arrays in any of the forms that `NDArrayIter` accepts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _from_module(value: Any, module: str, name: str) -> bool:
     return package is not None and isinstance(value, getattr(package, name, ()))
 
 
-class Source:
-    """One array of instances: a copy in memory, or what stays where it is (HDF5's, SciPy's sparse matrices)."""
+class ArraySource:
+    """One array of instances: a copy in memory, or an HDF5 data set or sparse matrix, which is not copied."""
 
     def __init__(self, name: str, value: Any, axis: int) -> None:
         self.name = name
@@ -33,15 +33,15 @@ class Source:
             value, "scipy.sparse", "sparray"
         )
         self.is_remote = self.is_sparse or _from_module(value, "h5py", "Dataset")
-        self.held: Any = value if self.is_remote else self._in_memory(name, value)
+        self.array: Any = value if self.is_remote else self._in_memory(name, value)
         if self.is_sparse:
-            self.held = value.tocsr()
-        if not len(self.held.shape):
+            self.array = value.tocsr()
+        if not len(self.array.shape):
             raise ArgumentError(
                 f"NDArrayIter: {name} is a number; expected an array whose axis {axis} counts the instances."
             )
         # A label may have fewer axes than the data: then its instances are along the first.
-        self.axis = axis if axis < len(self.held.shape) and not self.is_remote else 0
+        self.axis = axis if axis < len(self.array.shape) and not self.is_remote else 0
         self.order: numpy.ndarray | None = None
 
     @staticmethod
@@ -63,16 +63,16 @@ class Source:
     @property
     def length(self) -> int:
         """How many instances there are."""
-        return int(self.held.shape[self.axis])
+        return int(self.array.shape[self.axis])
 
     @property
     def dtype(self) -> Any:
         """Of the batches."""
-        return numpy.float32 if self.is_remote else self.held.dtype
+        return numpy.float32 if self.is_remote else self.array.dtype
 
     def batch_shape(self, size: int) -> tuple[int, ...]:
         """Return the shape of a batch."""
-        shape = self.held.shape
+        shape = self.array.shape
         return (*shape[: self.axis], size, *shape[self.axis + 1 :])
 
     def permute(self, order: numpy.ndarray) -> None:
@@ -80,50 +80,50 @@ class Source:
         if self.is_remote:
             self.order = order.copy() if self.order is None else self.order[order]
         else:
-            self.held = self._like(self.held._data.take(order, axis=self.axis))
+            self.array = self._like(self.array._data.take(order, axis=self.axis))
 
     def _like(self, values: numpy.ndarray) -> Any:
-        return place(type(self.held), values, self.held.context)
+        return place(type(self.array), values, self.array.context)
 
     def read(self, start: int, stop: int) -> numpy.ndarray:
         """Return some instances as a NumPy array, which may share the array's memory."""
         if not self.is_remote:
-            where = (*[slice(None)] * self.axis, slice(start, stop))
-            instances: numpy.ndarray = self.held._data[where]
+            index = (*[slice(None)] * self.axis, slice(start, stop))
+            instances: numpy.ndarray = self.array._data[index]
             return instances
         if self.order is None:
-            rows: Any = self.held[start:stop]
+            rows: Any = self.array[start:stop]
         else:
             ascending, back = numpy.unique(self.order[start:stop], return_inverse=True)  # HDF5 reads in ascending order
-            rows = self.held[ascending][back]
+            rows = self.array[ascending][back]
         return numpy.asarray(rows.toarray() if self.is_sparse else rows, "float32")
 
     def batch(self, parts: Sequence[numpy.ndarray]) -> Any:
-        """Return an array of new memory of the parts, one after the other."""
+        """Return the parts joined, in new memory."""
         values = parts[0].copy() if len(parts) == 1 else numpy.concatenate(parts, axis=self.axis)
         return array(values, dtype=values.dtype) if self.is_remote else self._like(values)
 
 
-def sources(role: str, value: Any, default_name: str, axis: int) -> list[Source]:
-    """Return the named arrays of an argument: one, a list, or a dictionary of them; none for None."""
+def array_sources(role: str, value: Any, default_name: str, axis: int) -> list[ArraySource]:
+    """Return the named arrays of an argument: an array, a list or a dictionary of them, or None."""
     if value is None:
         return []
     if isinstance(value, dict):
-        return [Source(str(name), value[name], axis) for name in sorted(value)]
+        return [ArraySource(str(name), value[name], axis) for name in sorted(value)]
     if isinstance(value, list):
         if len(value) == 1:
-            return [Source(default_name, value[0], axis)]
-        return [Source(f"_{position}_{default_name}", item, axis) for position, item in enumerate(value)]
+            return [ArraySource(default_name, value[0], axis)]
+        return [ArraySource(f"_{position}_{default_name}", item, axis) for position, item in enumerate(value)]
     is_array = isinstance(value, (Array, numpy.ndarray)) or hasattr(value, "shape")
     if not is_array or isinstance(value, numpy.generic):
         raise ArgumentError(
             f"NDArrayIter: {role} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset, a list "
             "of them, or a dictionary of them by name."
         )
-    return [Source(default_name, value, axis)]
+    return [ArraySource(default_name, value, axis)]
 
 
-def require_equal_lengths(arrays: Sequence[Source]) -> None:
+def require_equal_lengths(arrays: Sequence[ArraySource]) -> None:
     """Raise an error that names all arrays and their numbers of instances, unless these agree."""
     if len({source.length for source in arrays}) > 1:
         lines = ", ".join(f"{source.name} has {source.length}" for source in arrays)

@@ -1,4 +1,4 @@
-"""Iterators over other iterators: of another length, or reading ahead."""
+"""Iterators that wrap others: epochs of another length, or reading ahead."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class ResizeIter(_CurrentBatch):
     Parameters
     ----------
     data_iter : DataIter
-        Begun anew wherever it ends.
+        Reset wherever it ends.
     size : int
         How many batches an epoch has.
     reset_internal : bool
-        Whether `data_iter` begins anew with each epoch.
+        Whether `data_iter` is reset with each epoch.
 
     Examples
     --------
@@ -99,23 +99,23 @@ class ResizeIter(_CurrentBatch):
 
 
 class _Reader:
-    """A thread that takes one batch ahead of an iterator, when it is asked to."""
+    """A thread that reads one batch of an iterator ahead, on request."""
 
     def __init__(self, iterator: Any) -> None:
         self.iterator = iterator
-        self.asked, self.ready = threading.Event(), threading.Event()
+        self.requested, self.ready = threading.Event(), threading.Event()
         self.batch: Any = None
         self.error: BaseException | None = None
         self.running = True
         self.pid = os.getpid()
         self.thread = threading.Thread(target=self._run, name="PrefetchingIter", daemon=True)
         self.thread.start()
-        self.asked.set()
+        self.requested.set()
 
     def _run(self) -> None:
         while True:
-            self.asked.wait()
-            self.asked.clear()
+            self.requested.wait()
+            self.requested.clear()
             if not self.running:
                 return
             self.batch = self.error = None
@@ -123,41 +123,41 @@ class _Reader:
                 self.batch = self.iterator.next()
             except StopIteration:
                 self.batch = None
-            except BaseException as error:  # raised again where the batch is asked for
+            except BaseException as error:  # raised again by `result`
                 self.error = error
             self.ready.set()
 
     def wait(self) -> None:
-        """Wait until the thread has what it was asked for."""
+        """Wait until the requested batch is there."""
         require_process("PrefetchingIter", self.pid)
         self.ready.wait()
 
-    def taken(self) -> Any:
-        """Return the batch, or None at the end; or raise what the iterator raised."""
+    def result(self) -> Any:
+        """Return the batch, or None at the end; or raise the iterator's error."""
         self.wait()
         if self.error is not None:
             raise self.error
         return self.batch
 
-    def ask(self) -> None:
-        """Let the thread take the next batch."""
+    def request(self) -> None:
+        """Let the thread read the next batch."""
         self.ready.clear()
-        self.asked.set()
+        self.requested.set()
 
 
 def _stop(readers: Sequence[_Reader]) -> None:
     """End the threads."""
     for reader in readers:
         reader.running = False
-        reader.asked.set()
+        reader.requested.set()
         if reader.thread is not threading.current_thread():
             reader.thread.join()
 
 
 class PrefetchingIter(_CurrentBatch):
-    """One or several iterators, each read a batch ahead by a thread. Of several, the batches are put together.
+    """One or several iterators, each read a batch ahead by a thread; several batches are joined into one.
 
-    What an iterator raises is raised where its batch is asked for, until `reset`.
+    An iterator's error is raised where its batch is read, until `reset`.
 
     Parameters
     ----------
@@ -168,9 +168,9 @@ class PrefetchingIter(_CurrentBatch):
     Raises
     ------
     ArgumentError
-        If there is no iterator, or no dictionary for each, or one lacks a name.
+        If there is no iterator, or not one dictionary for each, or a dictionary lacks a name.
     MXNetError
-        By `next`, if one iterator has ended and another has not, or their batches have other pads.
+        By `next`, if one iterator has ended and another has not, or their batches have different pads.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class PrefetchingIter(_CurrentBatch):
         if not self.n_iter:
             raise ArgumentError("PrefetchingIter: iters is empty; expected at least one iterator.")
         self.rename_data, self.rename_label = rename_data, rename_label
-        # Names that do not fit are found now, not in the midst of training.
+        # Wrong names are reported now, not in the midst of training.
         self.batch_size = self.provide_data[0][1][0]
         self._renamed("rename_label", rename_label, "provide_label")
         self._readers = [_Reader(iterator) for iterator in self.iters]
@@ -240,7 +240,7 @@ class PrefetchingIter(_CurrentBatch):
             reader.error = None
             reader.iterator.reset()
         for reader in self._readers:
-            reader.ask()
+            reader.request()
 
     def iter_next(self) -> bool:
         """Move to the next batch, and return whether there is one.
@@ -252,9 +252,9 @@ class PrefetchingIter(_CurrentBatch):
         Raises
         ------
         MXNetError
-            If one iterator has ended and another has not, or their batches have other pads.
+            If one iterator has ended and another has not, or their batches have different pads.
         """
-        batches = [reader.taken() for reader in self._readers]
+        batches = [reader.result() for reader in self._readers]
         if batches[0] is None or any(batch is None for batch in batches):
             if any(batch is not None for batch in batches):
                 ended = [position for position, batch in enumerate(batches) if batch is None]
@@ -278,7 +278,7 @@ class PrefetchingIter(_CurrentBatch):
             provide_label=self.provide_label if first.provide_label is None else first.provide_label,
         )
         for reader in self._readers:
-            reader.ask()
+            reader.request()
         return True
 
     def next(self) -> DataBatch:

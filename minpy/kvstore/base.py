@@ -16,11 +16,11 @@ _C = TypeVar("_C", bound=type)
 
 
 class KVStoreBase:
-    """A store that sums gradients, and may update parameters with them: the base of one's own.
+    """The base of stores that sum gradients, and may update parameters with them.
 
-    A class that derives from it and is registered is used by a `gluon.Trainer` that is given its name in lower case, or
-    an instance. `broadcast` is called once for each parameter, `pushpull` at each step; what is `capable` of
-    `OPTIMIZER` is handed the optimizer, and returns parameters in the place of gradients.
+    A `gluon.Trainer` accepts a registered subclass by its name in lower case, or an instance of one. It calls
+    `broadcast` once for each parameter, and `pushpull` at each step; a store that `is_capable` of `OPTIMIZER` gets the
+    optimizer, and returns parameters in the place of gradients.
 
     Examples
     --------
@@ -53,14 +53,14 @@ class KVStoreBase:
         out : NDArray or list of NDArray
             One on each context.
         priority : int
-            What goes first, where that is a question.
+            Keys of higher priority may go first.
 
         Raises
         ------
         NotImplementedError
             If the class does not override it.
         """
-        raise self._not_written("broadcast(key, value, out, priority)")
+        raise self._missing_member("broadcast(key, value, out, priority)")
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """Sum gradients, and write the sum, or the parameter that was updated with it, into all of `out`.
@@ -71,19 +71,19 @@ class KVStoreBase:
         value : NDArray or list of NDArray
             One of each context.
         out : NDArray or list of NDArray, optional
-            What is written; by default `value`.
+            The arrays to write; by default `value`.
         priority : int
-            What goes first, where that is a question.
+            Keys of higher priority may go first.
 
         Raises
         ------
         NotImplementedError
             If the class does not override it.
         """
-        raise self._not_written("pushpull(key, value, out, priority)")
+        raise self._missing_member("pushpull(key, value, out, priority)")
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Take the optimizer that updates parameters here.
+        """Set the optimizer that updates parameters.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class KVStoreBase:
         NotImplementedError
             If the class does not override it.
         """
-        raise self._not_written("set_optimizer(optimizer)")
+        raise self._missing_member("set_optimizer(optimizer)")
 
     def is_capable(self, capability: str) -> bool:
         """Tell whether the store can do more than sum.
@@ -113,7 +113,7 @@ class KVStoreBase:
         NotImplementedError
             If the class does not override it.
         """
-        raise self._not_written("is_capable(capability)")
+        raise self._missing_member("is_capable(capability)")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Write the states of the optimizer to a file.
@@ -129,7 +129,7 @@ class KVStoreBase:
         NotImplementedError
             If the class does not override it.
         """
-        raise self._not_written("save_optimizer_states(fname, dump_optimizer)")
+        raise self._missing_member("save_optimizer_states(fname, dump_optimizer)")
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file.
@@ -143,34 +143,34 @@ class KVStoreBase:
         NotImplementedError
             If the class does not override it.
         """
-        raise self._not_written("load_optimizer_states(fname)")
+        raise self._missing_member("load_optimizer_states(fname)")
 
     @property
     def type(self) -> str:
         """The name of this kind of store."""
-        raise self._not_written("the property type")
+        raise self._missing_member("the property type")
 
     @property
     def rank(self) -> int:
         """The number of this process among those that train together."""
-        raise self._not_written("the property rank")
+        raise self._missing_member("the property rank")
 
     @property
     def num_workers(self) -> int:
         """How many processes train together."""
-        raise self._not_written("the property num_workers")
+        raise self._missing_member("the property num_workers")
 
-    def _not_written(self, member: str) -> NotImplementedError:
+    def _missing_member(self, member: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} has no {member}: write one, or use mx.kv.create('device').")
 
     @staticmethod
     def register(klass: _C) -> _C:
-        """Make a class known under its name in lower case; use it as a decorator.
+        """Register a class under its name in lower case; use it as a decorator.
 
         Parameters
         ----------
         klass : type
-            A name that is taken goes to the new class, with a warning.
+            It replaces a registered class of the same name, with a warning.
 
         Returns
         -------
@@ -180,14 +180,14 @@ class KVStoreBase:
         Raises
         ------
         ArgumentError
-            If it is no class.
+            If it is not a class.
         """
         if not isinstance(klass, type):
             raise ArgumentError(f"KVStoreBase.register: expected a class, got {describe(klass)}.")
         return enter_class(KVStoreBase.kv_registry, klass, "store")
 
 
-# Makers of stores that sum in this process, by name: `minpy.kvstore.kvstore` registers itself here.
+# Constructors of stores of one process, by name: `minpy.kvstore.kvstore` registers itself here.
 LOCAL: dict[str, Callable[[str], KVStoreBase]] = {}
 
 _DISTRIBUTED = ("dist", "horovod", "byteps", "p3", "nccl")
@@ -199,8 +199,8 @@ def create(name: str = "local") -> KVStoreBase:
     Parameters
     ----------
     name : str
-        'local' or 'device', which sum what lies on several contexts of this process and differ in nothing here; or the
-        name, in lower or upper case, of a class that `KVStoreBase.register` knows.
+        'local' or 'device', which are the same here and sum arrays of several contexts of this process; or the name, in
+        lower or upper case, of a class registered by `KVStoreBase.register`.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def create(name: str = "local") -> KVStoreBase:
     Raises
     ------
     ArgumentError
-        If the name is no string.
+        If the name is not a string.
     ArgumentValueError
         If there is no such store.
     MissingPartError

@@ -1,4 +1,4 @@
-"""`KVStore`: the store of one process, which sums what lies on its contexts."""
+"""`KVStore`: the store of one process, which sums arrays of several contexts."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class KVStore(KVStoreBase):
-    """Arrays by key, into which gradients of several contexts are summed. Made by `kvstore.create`.
+    """Arrays by key, into which gradients of several contexts are summed. Use `kvstore.create` to make one.
 
-    What is pushed replaces what is stored or, once there is an optimizer or an updater, updates it. Keys are all
+    A pushed array replaces the stored one or, once there is an optimizer or an updater, updates it. Keys are all
     strings or all integers.
 
     Parameters
@@ -56,11 +56,11 @@ class KVStore(KVStoreBase):
         self._updater: Any = None
         self._updater_func: Any = None
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------------------------
 
     @property
     def type(self) -> str:
-        """The name by which it was made."""
+        """The name of its kind."""
         return self.handle
 
     @property
@@ -88,7 +88,7 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentValueError
-            For capabilities that nobody knows.
+            For unknown capabilities.
         """
         if str(capability).lower() != KVStoreBase.OPTIMIZER:
             raise ArgumentValueError(
@@ -110,7 +110,7 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            If a key is there already, or of another kind than those that are.
+            If a key exists already, or is of another kind than the existing ones.
         """
         for own_key, values in self._pairs("init", key, value):
             if own_key in self._stored:
@@ -122,24 +122,24 @@ class KVStore(KVStoreBase):
             self._stored[own_key] = values[0].copy()
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
-        """Sum arrays; the sum replaces what is stored, or updates it if there is an updater.
+        """Sum arrays; the sum replaces the stored array, or updates it if there is an updater.
 
         Parameters
         ----------
         key : str or int, or a list of them
         value : NDArray or list of NDArray; for several keys a list of as many
         priority : int
-            Not used: one is pushed after the other.
+            Not used: keys are pushed in order.
 
         Raises
         ------
         ArgumentError
             If there is no such key.
         ShapeError, DTypeError
-            If shapes are not that of what is stored, or dtypes differ.
+            If a shape is not that of the stored array, or dtypes differ.
         """
         for own_key, values in self._pairs("push", key, value):
-            stored = self._at("push", own_key)
+            stored = self._stored_at("push", own_key)
             for pushed in values:
                 if pushed.shape != stored.shape:
                     raise ShapeError(
@@ -153,7 +153,7 @@ class KVStore(KVStoreBase):
                 self._stored[own_key] = total.copy() if total is values[0] else total
 
     def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
-        """Write what is stored into arrays.
+        """Copy stored arrays into others.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class KVStore(KVStoreBase):
         out : NDArray or list of NDArray; for several keys a list of as many
             Converted to their dtypes, on any contexts.
         priority : int
-            Not used: one is pulled after the other.
+            Not used: keys are pulled in order.
         ignore_sparse : bool
             Not used: arrays are dense.
 
@@ -175,7 +175,7 @@ class KVStore(KVStoreBase):
         if out is None:
             raise ArgumentError("pull: out is missing: give the array, or the list of arrays, to write into.")
         for own_key, arrays in self._pairs("pull", key, out):
-            stored = self._at("pull", own_key)
+            stored = self._stored_at("pull", own_key)
             for array in arrays:
                 if array.shape != stored.shape:
                     raise ShapeError(
@@ -185,7 +185,7 @@ class KVStore(KVStoreBase):
                 stored.copyto(array)
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Push, and pull what is stored then.
+        """Push, and then pull.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class KVStore(KVStoreBase):
         )
 
     def _replace(self, key: Any, value: Any) -> None:
-        """Take other values of what is stored; states of the optimizer stay."""
+        """Replace a stored array; states of the optimizer stay."""
         self._stored[key] = value.copy()
 
     def _pairs(self, function: str, key: Any, value: Any) -> Iterable[tuple[Any, list[Any]]]:
@@ -255,7 +255,7 @@ class KVStore(KVStoreBase):
             arrays.setdefault(_checked_key(function, own_key), []).extend(_arrays(function, own_key, values))
         return arrays.items()
 
-    def _at(self, function: str, key: Any) -> Any:
+    def _stored_at(self, function: str, key: Any) -> Any:
         try:
             return self._stored[key]
         except KeyError:
@@ -276,7 +276,7 @@ class KVStore(KVStoreBase):
     # -- updates ---------------------------------------------------------------------------------------------------
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Let an optimizer update what is stored whenever gradients are pushed.
+        """Let an optimizer update the stored arrays whenever gradients are pushed.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class KVStore(KVStoreBase):
         self._set_updater(opt.get_updater(optimizer))
 
     def _set_updater(self, updater: Callable[[Any, Any, Any], None] | None) -> None:
-        """Let `updater(key, gradient, stored)` change what is stored, in place, whenever gradients are pushed."""
+        """Let `updater(key, gradient, stored)` change the stored array in place whenever gradients are pushed."""
         if updater is not None and not callable(updater):
             raise ArgumentError(
                 f"_set_updater: expected a function of (key, gradient, stored), got {describe(updater)}."
@@ -341,9 +341,9 @@ class KVStore(KVStoreBase):
         MXNetError
             If there is no optimizer.
         FileAccessError
-            If the file cannot be written; what was there before is there still.
+            If the file cannot be written; an existing file stays.
         """
-        updater = self._with_states("save_optimizer_states")
+        updater = self._stateful_updater("save_optimizer_states")
         path = checked_path("save_optimizer_states", fname)
         content = updater.get_states(dump_optimizer)
         write_file("save_optimizer_states", path, [content])
@@ -364,12 +364,12 @@ class KVStore(KVStoreBase):
         FileFormatError
             If it holds no such states.
         """
-        updater = self._with_states("load_optimizer_states")
+        updater = self._stateful_updater("load_optimizer_states")
         path = checked_path("load_optimizer_states", fname)
         content = read_file("load_optimizer_states", path)
         updater.set_states(content)
 
-    def _with_states(self, function: str) -> Any:
+    def _stateful_updater(self, function: str) -> Any:
         if not hasattr(self._updater, "get_states"):
             raise NotReadyError(f"{function}: this store has no optimizer, and no states. Call set_optimizer first.")
         return self._updater
@@ -404,7 +404,7 @@ def _arrays(function: str, key: Any, value: Any) -> list[Any]:
 
 
 def _sum(key: Any, values: list[Any], context: Any) -> Any:
-    """Return the sum of arrays on a context: the only one itself if it lies there."""
+    """Return the sum of arrays on a context; a single array that is there already is returned itself."""
     first = values[0].as_in_context(context)
     if len(values) == 1:
         return first

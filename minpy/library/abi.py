@@ -1,7 +1,7 @@
 """The binary interface of MXNet's extension libraries: symbols, their C signatures, versions, and enumerations.
 
-Nothing of C++ crosses this interface. A library has 30 functions with C linkage; registration hands out opaque pointers
-to the functions that its author wrote, and these are given back as the first argument of the function that calls them.
+Nothing of C++ crosses this interface. A library has 30 functions with C linkage; registration returns opaque pointers
+to the functions that its author wrote, which are the first argument of the function that calls them.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = [
     "symbols_of",
 ]
 
-# What `_opVersion` may return: those of MXNet 1.7, 1.8, and 1.9.
+# The supported results of `_opVersion`: those of MXNet 1.7, 1.8, and 1.9.
 VERSIONS: Final = (7, 10, 11)
-# What `initialize` is told: MXNet 1.9.1.
+# The argument of `initialize`: MXNet 1.9.1.
 MXNET_VERSION: Final = 10901
 
 DTYPES: Final = LIBRARY_DTYPES
 DTYPE_NUMBERS: Final = {dtype: number for number, dtype in enumerate(DTYPES)}
 UNKNOWN_TYPE: Final = -1
-UNKNOWN_DIMENSION: Final = 0xFFFFFFFF  # -1 as the unsigned number that shape inference is given
+UNKNOWN_DIMENSION: Final = 0xFFFFFFFF  # -1 as an unsigned number, in shape inference
 CPU: Final = b"cpu"
-RANDOM_STATES: Final = 1024  # generators that a call on the CPU is given
+RANDOM_STATES: Final = 1024  # random generators of a call on the CPU
 
 _POINTER, _INT, _TEXT, _HANDLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 
@@ -106,9 +106,9 @@ SIGNATURES: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     ),
 }
 
-# The version from which on a symbol is there.
+# The first version that has a symbol.
 _SINCE = {"_msgSize": 8, "_msgGet": 8, "_opCallDestroyOpState": 11}
-# Before version 10 a state was made from the attributes alone.
+# Before version 10 a state was created from the attributes alone.
 _SHORT_CREATION = (_INT, (_POINTER, *_ATTRIBUTES, _POINTER))
 
 

@@ -1,8 +1,8 @@
-"""`Binary`: a compiled extension library that has been opened, with what it registers.
+"""`Binary`: a compiled extension library that has been opened, with the operators, partitioners and passes in it.
 
 Libraries are opened so that their symbols do not mix with those of others. A C++ exception that leaves a function of a
-library ends the process: the original header lets them pass. So whatever would make it throw is found out before the
-call: numbers of inputs, dtypes, contexts. What cannot be found out is a library's own to catch.
+library ends the process: the original header lets them pass. So the usual causes are checked before the call: numbers
+of inputs, dtypes, contexts. A library has to catch all others itself.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from minpy.ops.inference.partial_shapes import show_shape
 
 __all__ = ["MOST_DIMENSIONS", "Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
 
-_MOST_SHOWN = 20
-_MOST_TENSORS = 1 << 16  # a number of inputs or outputs beyond is a mistake
+_MAX_SHOWN = 20
+_MAX_TENSORS = 1 << 16  # a number of inputs or outputs beyond is a mistake
 MOST_DIMENSIONS = 32
-_MOST_REGISTERED = 1 << 20
+_MAX_REGISTERED = 1 << 20
 
 
 class Texts:
-    """Attributes or options as C sees them: two arrays of strings. `arguments` are the keys, the values, the number."""
+    """Attributes or options in C's form, two arrays of strings. `arguments` are the keys, the values, the number."""
 
-    __slots__ = ("_kept", "arguments")
+    __slots__ = ("_strings", "arguments")
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         count = len(texts)
@@ -54,7 +54,7 @@ class Texts:
             raise ArgumentError(
                 f"{where}the text {error.object!r} cannot be given to a native library: it is no Unicode ({error})."
             ) from None
-        self._kept = keys, values
+        self._strings = keys, values
         self.arguments = (keys, values, c_int(count))
 
 
@@ -74,7 +74,7 @@ class OperatorEntry:
     mutate_inputs: int | None
 
     def missing(self) -> str:
-        """Return which function was not set that has to be; an empty text if none."""
+        """Return the required function that was not set; an empty text if none."""
         if self.is_subgraph:
             return "" if self.create_state else "setCreateOpState"
         for function, name in (
@@ -144,7 +144,7 @@ class Binary:
                 "1.9. Compile its source again, with the header in minpy.library.include_dir()."
             )
         self.functions = {name: self._typed(name, *signature) for name, signature in symbols_of(self.version).items()}
-        # How many messages the library has given so far: it never forgets any.
+        # The number of all messages that the library has given so far.
         self.message_count: Callable[[], int] = self.functions.get("_msgSize", int)
         self._initialize()
         self.operators = [self._operator(index) for index in self._registered("_opRegSize", "operators")]
@@ -178,7 +178,7 @@ class Binary:
     # -- messages --------------------------------------------------------------------------------------------------
 
     def messages(self, since: int = 0) -> list[str]:
-        """Return the messages that the library has given since there were so many."""
+        """Return the messages of the library from a number on."""
         texts = []
         for index in range(since, self.message_count()):
             text = c_char_p()
@@ -187,16 +187,16 @@ class Binary:
         return texts
 
     def explained(self, line: str, since: int) -> str:
-        """Return a line with the messages that the library has given since there were so many below it."""
+        """Return a line, and below it the messages of the library from a number on."""
         messages = self.messages(since)
         if not messages:
             where = "It prints to the standard output" if self.version < 8 else "It gave no message (MX_ERROR_MSG)"
             return f"{line} {where}."
-        left_out = len(messages) - _MOST_SHOWN
-        shown = [*messages[:_MOST_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
+        left_out = len(messages) - _MAX_SHOWN
+        shown = [*messages[:_MAX_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
         return "\n  ".join([line, *shown])
 
-    # -- what it registers -----------------------------------------------------------------------------------------
+    # -- registrations ---------------------------------------------------------------------------------------------
 
     def _initialize(self) -> None:
         earlier = self.message_count()
@@ -206,16 +206,16 @@ class Binary:
             )
 
     def _registered(self, function: str, noun: str) -> range:
-        """Return the numbers of what the library registers of a kind."""
+        """Return the indices of the library's operators, partitioners or passes."""
         count = self.functions[function]()
-        if not 0 <= count <= _MOST_REGISTERED:
+        if not 0 <= count <= _MAX_REGISTERED:
             raise LibraryError(
-                f"library.load: {self.path} says that it registers {count} {noun}; expected 0 to {_MOST_REGISTERED}."
+                f"library.load: {self.path} says that it registers {count} {noun}; expected 0 to {_MAX_REGISTERED}."
             )
         return range(count)
 
-    def _named(self, noun: str, index: int, name: c_char_p) -> str:
-        """Return the name under which something is registered."""
+    def _checked_name(self, noun: str, index: int, name: c_char_p) -> str:
+        """Return the name of a registration, or raise."""
         text = _text(name)
         if not text:
             raise LibraryError(f"library.load: {self.path} registers its {noun} number {index} without a name.")
@@ -239,7 +239,7 @@ class Binary:
         )
         forward, backward, create_state = [_by_context(*group) for group in contexts]
         entry = OperatorEntry(
-            self._named("operator", index, name),
+            self._checked_name("operator", index, name),
             bool(is_subgraph.value),
             forward,
             backward,
@@ -257,7 +257,7 @@ class Binary:
     def _partitioner(self, index: int) -> PartitionerEntry:
         name = c_char_p()
         count = self.functions["_partRegGetCount"](index, byref(name))
-        entry = PartitionerEntry(self._named("partitioner", index, name))
+        entry = PartitionerEntry(self._checked_name("partitioner", index, name))
         if count < 1:
             raise LibraryError(
                 f"library.load: {self.path} registers the partitioner {entry.name!r} without a strategy: it needs at "
@@ -284,14 +284,14 @@ class Binary:
     def _pass(self, index: int) -> PassEntry:
         body, name = c_void_p(), c_char_p()
         self.functions["_passRegGet"](index, byref(body), byref(name))
-        text = self._named("graph pass", index, name)
+        text = self._checked_name("graph pass", index, name)
         if body.value is None:
             raise LibraryError(
                 f"library.load: {self.path} registers the graph pass {text!r} without setBody, which it needs."
             )
         return PassEntry(text, body.value)
 
-    # -- what operators are asked ----------------------------------------------------------------------------------
+    # -- attributes and inference ----------------------------------------------------------------------------------
 
     def parse_attributes(self, entry: OperatorEntry, texts: Texts) -> tuple[int, int]:
         """Return how many inputs and outputs an operator has with these attributes."""
@@ -301,11 +301,11 @@ class Binary:
             entry.parse_attributes, *texts.arguments, byref(inputs), byref(outputs)
         )
         if not status:
-            raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_shown(texts)}.", earlier)
-        if not 0 <= inputs.value <= _MOST_TENSORS or not 1 <= outputs.value <= _MOST_TENSORS:
+            raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_pairs(texts)}.", earlier)
+        if not 0 <= inputs.value <= _MAX_TENSORS or not 1 <= outputs.value <= _MAX_TENSORS:
             raise LibraryError(
                 f"{entry.name}: parseAttrs gave {inputs.value} input(s) and {outputs.value} output(s) for "
-                f"{_shown(texts)}; expected at least 0 and 1, and {_MOST_TENSORS} at most. Does it set *num_inputs and "
+                f"{_pairs(texts)}; expected at least 0 and 1, and {_MAX_TENSORS} at most. Does it set *num_inputs and "
                 "*num_outputs?"
             )
         return inputs.value, outputs.value
@@ -323,20 +323,20 @@ class Binary:
         )
         if not status:
             raise self.failure(
-                ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", earlier
+                ShapeError, f"{entry.name}: inferShape failed on {_shapes(shapes)} with {_pairs(texts)}.", earlier
             )
         in_shapes, in_lengths, out_shapes, out_lengths = results
         inferred = (
-            self._shapes_taken("inputs", in_shapes, in_lengths, count),
-            self._shapes_taken("outputs", out_shapes, out_lengths, outputs),
+            self._take_shapes("inputs", in_shapes, in_lengths, count),
+            self._take_shapes("outputs", out_shapes, out_lengths, outputs),
         )
         for shapes_or_problem in inferred:
             if isinstance(shapes_or_problem, str):
                 raise LibraryError(f"{entry.name}: inferShape {shapes_or_problem}")
         return inferred  # type: ignore[return-value]
 
-    def _shapes_taken(self, noun: str, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]] | str:
-        """Return shapes that the library has allocated, and free them; a text where they are none."""
+    def _take_shapes(self, noun: str, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]] | str:
+        """Return shapes that the library has allocated, and free them; the problem as a text if they are invalid."""
         free = self.functions["_opCallFree"]
         pointers = list((c_void_p * count).from_address(shapes.value)) if shapes.value else [None] * count
         numbers = list((c_int * count).from_address(lengths.value)) if lengths.value else [1] * count
@@ -370,7 +370,7 @@ class Binary:
             function, *texts.arguments, inputs, count, results, outputs
         ):
             raise self.failure(
-                kind, f"{entry.name}: {step} failed on {_kinds(step, types)} with {_shown(texts)}.", earlier
+                kind, f"{entry.name}: {step} failed on {_types(step, types)} with {_pairs(texts)}.", earlier
             )
         return inputs[:count], results[:outputs]
 
@@ -384,21 +384,21 @@ class Binary:
             entry.mutate_inputs, *texts.arguments, byref(indices), byref(count)
         )
         if not status:
-            raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", earlier)
-        is_list = 0 <= count.value <= _MOST_TENSORS and (indices.value is not None or count.value == 0)
+            raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_pairs(texts)}.", earlier)
+        is_list = 0 <= count.value <= _MAX_TENSORS and (indices.value is not None or count.value == 0)
         positions = set((c_int * count.value).from_address(indices.value)) if is_list and indices.value else set()
         self.functions["_opCallFree"](indices)
         wrong = sorted(index for index in positions if not 0 <= index < inputs)
         if wrong or not is_list:
             text = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
             raise LibraryError(
-                f"{entry.name}: mutateInputs gives {text}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} "
+                f"{entry.name}: mutateInputs gives {text}{'' if indices.value else ' (NULL)'}; with {_pairs(texts)} "
                 f"the operator has {inputs} input(s)."
             )
         return sorted(positions)
 
     def state_arguments(self, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]) -> tuple[Any, ...]:
-        """Return what states are made of: attributes, and for inputs of these kinds, if the version is 10 or later."""
+        """Return the arguments that create a state: attributes, and from version 10 on shapes and dtypes of inputs."""
         if self.version < 10:
             return texts.arguments
         for shape in shapes:
@@ -417,12 +417,12 @@ class Binary:
         if not status or state.value is None:
             problem = "createOpState failed" if not status else "createOpState made no state"
             raise self.failure(
-                OperatorError, f"{entry.name}: {problem} for {_listed(shapes)} with {_shown(texts)}.", earlier
+                OperatorError, f"{entry.name}: {problem} for {_shapes(shapes)} with {_pairs(texts)}.", earlier
             )
         return state.value
 
     def failure(self, kind: type[MXNetError], line: str, earlier: int) -> MXNetError:
-        """Return an error of a kind with the messages that the library has given since there were so many."""
+        """Return an error of a kind with the messages of the library from a number on."""
         return kind(self.explained(line, earlier))
 
 
@@ -435,7 +435,7 @@ def shape_arrays(shapes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
 
 
 def _by_context(contexts: c_void_p, functions: c_void_p, count: c_int) -> dict[str, int]:
-    """Return functions by context. A library that is loaded again lists them again."""
+    """Return functions by context, which a library that is loaded twice lists twice."""
     if not contexts.value or not functions.value or count.value < 1:
         return {}
     names = (c_char_p * count.value).from_address(contexts.value)
@@ -449,7 +449,7 @@ def _text(text: c_char_p) -> str:
     return (text.value or b"").decode(errors="replace")
 
 
-def _kinds(step: str, numbers: Sequence[int]) -> str:
+def _types(step: str, numbers: Sequence[int]) -> str:
     """Return dtypes or storage types in words."""
     shown = [str(number) for number in numbers]
     if step == "inferType":
@@ -457,11 +457,11 @@ def _kinds(step: str, numbers: Sequence[int]) -> str:
     return f"inputs of {', '.join(shown)}" if shown else "no inputs"
 
 
-def _listed(shapes: Sequence[Sequence[int]]) -> str:
+def _shapes(shapes: Sequence[Sequence[int]]) -> str:
     return f"inputs of shapes {', '.join(map(show_shape, map(tuple, shapes)))}" if shapes else "no inputs"
 
 
-def _shown(texts: Texts) -> str:
+def _pairs(texts: Texts) -> str:
     keys, values, count = texts.arguments
     pairs = [f"{(keys[index] or b'').decode()}={(values[index] or b'').decode()!r}" for index in range(count.value)]
     return ", ".join(pairs) or "no attributes"

@@ -1,8 +1,8 @@
-"""What the libraries' functions are given: arrays, graphs and options as texts, parameters.
+"""The arguments of the libraries' functions: arrays, graphs and options as texts, parameters.
 
-C-contiguous arrays are passed as they lie in memory, others are copied once. What depends on shapes and dtypes alone is
-prepared once for all calls of a kind; a call fills in addresses, and uses its arguments alone until it is done. What
-partitioners and passes are given is kept as long as the object that holds it; they may read it until they return.
+C-contiguous arrays are passed without a copy, others are copied once. What depends on shapes and dtypes alone is
+prepared once for all calls of a kind; a call fills in addresses, and no other call uses its arguments until it is done.
+The arguments of partitioners and passes live as long as the object that holds them, so until these return.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Kind = tuple[tuple[int, ...], numpy.dtype]
 
 _DENSE = 0
 _number_of_call = itertools.count(1).__next__
-# What to cast to, where it is not obvious.
+# The dtype to advise by the kind of an unsupported one.
 _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
 
@@ -72,20 +72,20 @@ def require_dtype(dtype: numpy.dtype, who: str, role: str, value: Any) -> int:
     if number is None:
         number = DTYPE_NUMBERS.get(dtype.newbyteorder("=")) if dtype.kind in "iuf" else None
     if number is None:
-        *most, last = [supported.name for supported in DTYPES]
+        *names, last = [supported.name for supported in DTYPES]
         target = _CASTS.get(dtype.kind, "float32")
         raise DTypeError(
-            f"{who}: {role} is {describe(value)}; native operators take {', '.join(most)} and {last}. Cast it first, "
+            f"{who}: {role} is {describe(value)}; native operators take {', '.join(names)} and {last}. Cast it first, "
             f"with astype({target!r})."
         )
     return number
 
 
 def _offset_of_data() -> int | None:
-    """Return where in an array object the address of its memory is kept; None where that cannot be told.
+    """Return the offset of the address of its memory in an array object; None where it is unknown.
 
-    NumPy's C interface has it behind the header that every Python object has. Read there, it costs a tenth of what
-    `array.ctypes.data` does.
+    NumPy's C interface has it behind the header that every Python object has. Reading it there takes a tenth of the
+    time of `array.ctypes.data`.
     """
     if sys.implementation.name != "cpython":
         return None
@@ -98,8 +98,8 @@ def _offset_of_data() -> int | None:
     return None
 
 
-_OFFSET = _offset_of_data()
-_at = c_void_p.from_address
+_DATA_OFFSET = _offset_of_data()
+_pointer_at = c_void_p.from_address
 
 
 def address_of(array: numpy.ndarray) -> int:
@@ -108,18 +108,18 @@ def address_of(array: numpy.ndarray) -> int:
 
 
 class Layout:
-    """What C is told of the arrays on one side of a call apart from their memory: shapes, dtypes, and devices."""
+    """The C descriptions of a call's inputs or outputs, without their memory: shapes, dtypes, and devices."""
 
     __slots__ = (
-        "_kept",
+        "_rows",
         "count",
         "devices",
         "dimensions",
-        "filled",
         "ids",
         "indices",
         "kinds",
         "lengths",
+        "nonempty",
         "shapes",
         "storages",
         "types",
@@ -128,7 +128,7 @@ class Layout:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self.kinds = tuple(kinds)
         self.count = len(kinds)
-        self.filled = tuple(index for index, (shape, _) in enumerate(kinds) if math.prod(shape))
+        self.nonempty = tuple(index for index, (shape, _) in enumerate(kinds) if math.prod(shape))
         size = max(self.count, 1)
         rows = [(c_int64 * max(len(shape), 1))(*shape) for shape, _ in kinds]
         self.shapes = (ctypes.POINTER(c_int64) * size)(*rows)  # type: ignore[misc]
@@ -139,11 +139,11 @@ class Layout:
         self.storages = (c_int * size)(*[_DENSE] * self.count)
         self.indices = (c_void_p * size)()
         self.lengths = (c_int64 * size)()
-        self._kept = rows
+        self._rows = rows
 
 
 class Call:
-    """The arguments of a call, for a ctypes function without types, after those that are `first`.
+    """The arguments of a call, for a ctypes function without types; those in `first` come first.
 
     Before each call, `fill` sets the addresses of the arrays and the inputs' versions; `generators`, the address of
     the generators of random numbers, is set by the caller.
@@ -163,8 +163,8 @@ class Call:
         handle = c_void_p(self.workspace.handle)
         self.arguments = (
             *first,
-            *_side(inputs, self.inputs, self.versions),
-            *_side(outputs, self.outputs, out_versions),
+            *_tensor_arguments(inputs, self.inputs, self.versions),
+            *_tensor_arguments(outputs, self.outputs, out_versions),
             *(memory, handle, gpu_memory, handle, None, sparse_memory, handle),
             *(byref(inputs.storages), byref(outputs.storages)),
             *(byref(inputs.indices), byref(outputs.indices), byref(inputs.indices), byref(outputs.indices)),
@@ -173,10 +173,10 @@ class Call:
         )
 
     def fill(self, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]) -> Sequence[numpy.ndarray]:
-        """Put in the addresses of arrays, and the inputs' versions; return the inputs, which have to live as long.
+        """Set the addresses of arrays and the inputs' versions; return the inputs, which must outlive the call.
 
-        Inputs that C cannot read as they are get copied. Versions are others at each call: what NumPy writes is not
-        seen, and memory is used again, so that no two calls are known to be given the same contents.
+        Inputs that C cannot read directly are copied. Versions differ in each call: NumPy's writes are not noticed,
+        and memory is reused, so that no two calls are known to have the same contents.
         """
         of_inputs, of_outputs = self._layouts
         slots, versions, version = self.inputs, self.versions, _number_of_call()
@@ -185,18 +185,18 @@ class Call:
             if not array.flags.carray:
                 arrays = [*map(readable, inputs)]
                 break
-        for index in of_inputs.filled:
+        for index in of_inputs.nonempty:
             array = arrays[index]
-            slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
+            slots[index] = array.ctypes.data if _DATA_OFFSET is None else _pointer_at(id(array) + _DATA_OFFSET).value
             versions[index] = version
         slots = self.outputs
-        for index in of_outputs.filled:
+        for index in of_outputs.nonempty:
             array = outputs[index]
-            slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
+            slots[index] = array.ctypes.data if _DATA_OFFSET is None else _pointer_at(id(array) + _DATA_OFFSET).value
         return arrays
 
 
-def _side(layout: Layout, data: Any, versions: Any) -> tuple[Any, ...]:
+def _tensor_arguments(layout: Layout, data: Any, versions: Any) -> tuple[Any, ...]:
     return (
         byref(layout.shapes),
         byref(layout.dimensions),
@@ -210,10 +210,10 @@ def _side(layout: Layout, data: Any, versions: Any) -> tuple[Any, ...]:
 
 
 def graph_text(graph: Graph, where: str) -> bytes:
-    """Return a graph as libraries are given it: the JSON form of files, in one line.
+    """Return a graph in the form for libraries: the JSON of symbol files, in one line.
 
-    The parser of MXNet's header does not decode escapes. A text whose last character is an escaped backslash looks to
-    it as if it went on, and it ends the process.
+    The parser of MXNet's header does not decode escapes: it reads beyond a text whose last character is an escaped
+    backslash, and ends the process.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def _texts_of(graph: Graph) -> Iterator[tuple[str, str, str]]:
 
 
 def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
-    """Return options as libraries are given them.
+    """Return options in the form for libraries.
 
     Examples
     --------
@@ -269,10 +269,10 @@ def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 class Parameters:
-    """Arrays by name, as C sees them: nine arguments. `role` is 'args' or 'aux', for messages.
+    """Arrays by name in C's form: nine arguments. `role` is 'args' or 'aux', for messages.
 
-    The arguments are names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers. If
-    `copied`, the library is given copies, which it may change; otherwise C-contiguous arrays are given as they are.
+    The arguments are names, their count, data, shapes, numbers of axes, dtypes, versions, devices, device numbers. If
+    `copied`, the library gets copies, which it may change; otherwise C-contiguous arrays are passed without a copy.
 
     Examples
     --------
@@ -280,31 +280,31 @@ class Parameters:
     1
     """
 
-    __slots__ = ("_given", "_kept", "_lent", "arguments")
+    __slots__ = ("_arrays", "_buffers", "_rows", "arguments")
 
     def __init__(self, arrays: Mapping[str, Any], where: str, role: str, copied: bool = False) -> None:
         count = max(len(arrays), 1)
         numbers = [
             require_dtype(as_raw(array).dtype, where, f"{role}[{name!r}]", array) for name, array in arrays.items()
         ]
-        self._given = {name: as_raw(array) for name, array in arrays.items()}
-        self._lent = {name: readable(raw) for name, raw in self._given.items()}
+        self._arrays = {name: as_raw(array) for name, array in arrays.items()}
+        self._buffers = {name: readable(raw) for name, raw in self._arrays.items()}
         if copied:
-            self._lent = {name: raw.copy() if raw is self._given[name] else raw for name, raw in self._lent.items()}
-        lent = self._lent.values()
+            self._buffers = {key: raw.copy() if raw is self._arrays[key] else raw for key, raw in self._buffers.items()}
+        buffers = self._buffers.values()
         try:
             names = (c_char_p * count)(*[name.encode() for name in arrays])
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{where}: {role} has a name {error.object!r}, which is no text.") from None
-        rows: list[Any] = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in lent]
+        rows: list[Any] = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in buffers]
         shapes = (ctypes.POINTER(c_int64) * count)(*rows)
-        self._kept = rows
+        self._rows = rows
         self.arguments = (
             names,
             len(arrays),
-            (c_void_p * count)(*map(address_of, lent)),
+            (c_void_p * count)(*map(address_of, buffers)),
             shapes,
-            (c_int * count)(*[raw.ndim for raw in lent]),
+            (c_int * count)(*[raw.ndim for raw in buffers]),
             (c_int * count)(*numbers),
             (c_size_t * count)(),
             (c_char_p * count)(*[CPU] * len(arrays)),
@@ -313,10 +313,10 @@ class Parameters:
 
     def changed(self) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
         """Yield (array, new values) for those whose copies the library has changed."""
-        for name, raw in self._given.items():
-            lent = self._lent[name]
-            if lent is not raw and lent.tobytes() != readable(raw).tobytes():
-                yield raw, lent
+        for name, raw in self._arrays.items():
+            buffer = self._buffers[name]
+            if buffer is not raw and buffer.tobytes() != readable(raw).tobytes():
+                yield raw, buffer
 
 
 def write_back(changes: list[tuple[numpy.ndarray, numpy.ndarray]], where: str) -> None:

@@ -38,7 +38,7 @@ _PLURALS = {"operator": "operators", "partitioner": "partitioners", "pass": "pas
 _TABLES: dict[str, dict[str, Any]] = {"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}
 # By the real path of the file.
 _LIBRARIES: dict[str, Library] = {}
-# What the files were that have been opened: device, number, size and time of the last change.
+# Device, inode, size and time of the last change of each file that has been opened.
 _OPENED: dict[str, tuple[int, ...]] = {}
 
 
@@ -52,7 +52,7 @@ class Library:
     version : int
         The version of the interface that it was built for: 7, 10 or 11.
     operators, partitioners, passes : tuple of str
-        The names of what it has.
+        The names of its operators, partitioners and passes.
     """
 
     path: str
@@ -79,11 +79,11 @@ def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool | 
     path : str or path-like
         Of the shared library (`.so`, on macOS `.dylib`).
     verbose : bool
-        Whether to print what was found, to the standard error stream.
+        Whether to print the contents of the library to the standard error stream.
     replace : bool or Library
         Whether operators, partitioners and passes of the same names, of libraries loaded before, are replaced.
-        Built-in ones are not. Or the library that this one is another version of: only what that one has is
-        replaced, and all of it is gone then.
+        Built-in ones are not. Or an older version of this library: only its names are replaced, and all of them are
+        removed.
 
     Returns
     -------
@@ -118,7 +118,7 @@ library, or compile one with mx.library.compile.
         status = os.stat(real)
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         previous = _LIBRARIES.get(real)
-        if previous is not None and previous._stamp == stamp and (not replace or _is_in_force(previous)):
+        if previous is not None and previous._stamp == stamp and (not replace or _is_active(previous)):
             library = previous
         else:
             if previous is not None and not replace:
@@ -150,8 +150,8 @@ def loaded() -> list[Library]:
 
 
 def _opened(path: str, stamp: tuple[int, ...]) -> Binary:
-    # A path that has been opened, even if what was there was refused, stays what it was for the dynamic linker: what is
-    # new is opened under another name.
+    # For the dynamic linker a path that has been opened, even if the library was refused, stays the old file: a new one
+    # is opened under another name.
     if _OPENED.setdefault(path, stamp) == stamp:
         return Binary(path)
     with TemporaryDirectory() as folder:
@@ -166,24 +166,24 @@ def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[i
         make = NativeSubgraphFamily if entry.is_subgraph else NativeFamily
         families.append(make(binary, entry))
     _require_free("operator", [family.__name__ for family in families], replace, path)
-    within = {family.__name__: family for family in families}
-    partitioners = [NativePartitioner(binary, entry, within) for entry in binary.partitioners]
+    by_name = {family.__name__: family for family in families}
+    partitioners = [NativePartitioner(binary, entry, by_name) for entry in binary.partitioners]
     passes = [NativePass(binary, entry) for entry in binary.passes]
     _require_free("partitioner", [partitioner.name for partitioner in partitioners], replace, path)
     _require_free("pass", [graph_pass.name for graph_pass in passes], replace, path)
     library = Library(
         path,
         binary.version,
-        tuple(within),
+        tuple(by_name),
         tuple(partitioner.name for partitioner in partitioners),
         tuple(graph_pass.name for graph_pass in passes),
         stamp,
         tuple(_report(binary)),
     )
     if isinstance(replace, Library):
-        _forget(replace)
+        _unload(replace)
     elif replace:
-        withdraw([name for name in within if name in FAMILIES])
+        withdraw([name for name in by_name if name in FAMILIES])
     for family in families:
         export(family)
     PARTITIONERS.update((partitioner.name, partitioner) for partitioner in partitioners)
@@ -193,15 +193,15 @@ def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[i
     return library
 
 
-def _is_in_force(library: Library) -> bool:
-    """Tell whether the partitioners and passes of a library are those that go by their names now."""
+def _is_active(library: Library) -> bool:
+    """Tell whether a library's partitioners and passes are the ones registered under their names now."""
     return all(isinstance(PARTITIONERS.get(name), NativePartitioner) for name in library.partitioners) and all(
         isinstance(PASSES.get(name), NativePass) for name in library.passes
     )
 
 
 def _require_free(kind: str, names: list[str], replace: bool | Library, path: str) -> None:
-    """Raise `LibraryError` if a name is there already."""
+    """Raise `LibraryError` if a name is registered already."""
     registered = _TABLES[kind]
     for position, name in enumerate(names):
         if name in names[:position]:
@@ -223,14 +223,14 @@ def _require_free(kind: str, names: list[str], replace: bool | Library, path: st
 
 
 def _owner(kind: str, name: str) -> Library | None:
-    """Return the library that has an operator, a partitioner or a pass: the last one where one replaced another's."""
+    """Return the library that registered an operator, a partitioner or a pass last."""
     return next(
         (library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _PLURALS[kind])), None
     )
 
 
-def _forget(library: Library) -> None:
-    """Take back what a library has, as far as it is not another's by now."""
+def _unload(library: Library) -> None:
+    """Remove all that a library registered and no other library has replaced."""
     withdraw([name for name in library.operators if _owner("operator", name) is library])
     for kind in ("partitioner", "pass"):
         for name in getattr(library, _PLURALS[kind]):
@@ -241,7 +241,7 @@ def _forget(library: Library) -> None:
 
 
 def _report(binary: Binary) -> Iterator[str]:
-    """Yield what there is in a library, in MXNet's words."""
+    """Yield the lines that MXNet prints for a library."""
     yield f"Found {len(binary.operators)} operators in library"
     for number, entry in enumerate(binary.operators):
         yield f"\tOp[{number}] {entry.name}"
@@ -258,45 +258,45 @@ def _report(binary: Binary) -> Iterator[str]:
 
 
 def is_taken(name: str) -> bool:
-    """Tell whether a name in `nd` or `sym` is that of something that is no operator of a library."""
+    """Tell whether a name in `nd` or `sym` belongs to anything but a library's operator."""
     if name in FAMILIES:
         return False
     if known_operator(name) is not None:
         return True
-    places, inside = _places(name)
-    if inside.startswith("__") and inside.endswith("__"):  # modules have such names for Python's sake
+    places, local_name = _modules_of(name)
+    if local_name.startswith("__") and local_name.endswith("__"):  # modules have such names for Python's sake
         return True
-    return any(inside in vars(place) or inside in dir(place) for place in places)
+    return any(local_name in vars(place) or local_name in dir(place) for place in places)
 
 
 def export(family: OperatorFamily) -> None:
     """Make a family of operators known to graphs, and callable in `nd` and `sym`."""
     FAMILIES[family.__name__] = family
     if family.is_function:
-        places, inside = _places(family.__name__)
-        function = _function_of(family, inside, places[-1].__name__)
+        places, local_name = _modules_of(family.__name__)
+        function = _function_of(family, local_name, places[-1].__name__)
         for place in places:
-            add_names(place, {inside: family if place.__name__.startswith("minpy.ndarray") else function})
+            add_names(place, {local_name: family if place.__name__.startswith("minpy.ndarray") else function})
 
 
 def withdraw(names: Iterable[str]) -> None:
-    """Take families of operators back: calls that are part of graphs keep theirs."""
+    """Remove families of operators; nodes of graphs keep theirs."""
     for name in names:
         family = FAMILIES.pop(name, None)
         if family is not None and family.is_function:
-            places, inside = _places(name)
+            places, local_name = _modules_of(name)
             for place in places:
-                add_names(place, {inside: None})
+                add_names(place, {local_name: None})
 
 
-def _places(name: str) -> tuple[list[ModuleType], str]:
+def _modules_of(name: str) -> tuple[list[ModuleType], str]:
     """Return the modules that a name is found in, and its name there."""
     for prefix in PREFIXES:
         if name.startswith(prefix) and len(name) > len(prefix):
             below = f".{prefix.strip('_')}"
             return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol")], name.removeprefix(prefix)
-    belows = ("._internal",) if name.startswith("_") else (".op", "")
-    return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol") for below in belows], name
+    submodules = ("._internal",) if name.startswith("_") else (".op", "")
+    return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol") for below in submodules], name
 
 
 def _function_of(family: OperatorFamily, name: str, module: str) -> Callable[..., Symbol]:

@@ -1,7 +1,7 @@
-"""`NativePartitioner`: the partitioner of a native library, which is asked what to take of a graph and what to call it.
+"""`NativePartitioner`: the partitioner of a native library, which chooses subgraphs and their operators.
 
-The library answers through C functions: with a number for each node, or with a selector that is asked about each node
-and its neighbours. What it allocates is freed, its answers are checked before anything is made of them. A selector
+The library chooses through C functions: with a number for each node, or with a selector that is called for each node
+and its neighbours. Memory that it allocates is freed, and its results are checked before they are used. A selector
 lives as long as the process: there is no function that would destroy one.
 """
 
@@ -20,7 +20,7 @@ from minpy.library.call_arguments import Parameters, graph_text, option_texts
 
 __all__ = ["NativePartitioner", "NativeSelector", "NativeStrategy"]
 
-_NOT_TAKEN = -2
+_UNSUPPORTED = -2
 
 
 class NativePartitioner(Partitioner):
@@ -33,7 +33,7 @@ class NativePartitioner(Partitioner):
 
     @property
     def title(self) -> str:
-        """What messages begin with."""
+        """The beginning of messages."""
         return f"optimize_for({self.name!r}) of {self.path}"
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class NativeStrategy(Strategy):
 
     @property
     def family(self) -> OperatorFamily:  # type: ignore[override]
-        """Makes the nodes that stand for groups: a subgraph operator of the same library, or of another one."""
+        """The operator of the nodes that replace groups: a subgraph operator of the same library, or of another one."""
         name = self._entry.operator
         family = self._families.get(name) or FAMILIES.get(name)
         if family is None:
@@ -76,17 +76,17 @@ class NativeStrategy(Strategy):
         if self._entry.supported is None:
             return None
         where = f"{self._where}: supportedOps"
-        self.family  # noqa: B018  # an error before anything is asked
-        text, texts, shown = _texts(graph, options, where)
+        self.family  # noqa: B018  # an error before the library is called
+        text, texts, suffix = _texts(graph, options, where)
         count = len(graph)
-        ids = (c_int * max(count, 1))(*[_NOT_TAKEN] * count)
+        ids = (c_int * max(count, 1))(*[_UNSUPPORTED] * count)
         binary = self._binary
         earlier = binary.message_count()
         if not binary.functions["_partCallSupportedOps"](self._entry.supported, text, count, ids, *texts.arguments):
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){shown}.", earlier)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){suffix}.", earlier)
         numbers = ids[:count]
         for node, number in zip(graph.nodes, numbers, strict=True):
-            if number < _NOT_TAKEN:
+            if number < _UNSUPPORTED:
                 raise LibraryError(
                     f"{where} gave node {node.index} ({node.name}, {node.op}) the number {number}; expected -2 (not "
                     "supported), -1 (for any subgraph), or the number of a subgraph from 0."
@@ -96,8 +96,8 @@ class NativeStrategy(Strategy):
     def selector(self, graph: Graph, options: Mapping[str, Any]) -> NativeSelector:
         """Return the selector that the library's createSelector makes."""
         where = f"{self._where}: createSelector"
-        self.family  # noqa: B018  # an error before anything is asked
-        text, texts, shown = _texts(graph, options, where)
+        self.family  # noqa: B018  # an error before the library is called
+        text, texts, suffix = _texts(graph, options, where)
         selector = c_void_p()
         binary = self._binary
         earlier = binary.message_count()
@@ -105,7 +105,7 @@ class NativeStrategy(Strategy):
             self._entry.selector, text, byref(selector), *texts.arguments
         )
         if not status:
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s){shown}.", earlier)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s){suffix}.", earlier)
         if selector.value is None:
             raise binary.failure(LibraryError, f"{where} reported success, and made no selector.", earlier)
         return NativeSelector(binary, selector.value, self._where, (text, texts))
@@ -120,9 +120,9 @@ class NativeStrategy(Strategy):
         if self._entry.review is None:
             return True, {}
         where = f"{self._where}: reviewSubgraph"
-        text, texts, shown = _texts(graph, options, where)
+        text, texts, suffix = _texts(graph, options, where)
         parameters = Parameters(args, where, "args"), Parameters(aux, where, "aux")
-        # As in MXNet. The header's function begins with false: a review that says nothing rejects.
+        # As in MXNet. The header's function begins with false: a review that does not set it rejects.
         accepted = c_int(1)
         keys, values, count = c_void_p(), c_void_p(), c_int()
         binary = self._binary
@@ -139,13 +139,13 @@ class NativeStrategy(Strategy):
             *parameters[0].arguments,
             *parameters[1].arguments,
         )
-        attributes = self._attributes(keys, values, count.value, f"{where} of group {number}")
+        attributes = self._take_attributes(keys, values, count.value, f"{where} of group {number}")
         if not status:
             nodes = ", ".join(node.name for node in graph.nodes if not node.is_variable)
-            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){shown}.", earlier)
+            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){suffix}.", earlier)
         return bool(accepted.value), attributes
 
-    def _attributes(self, keys: c_void_p, values: c_void_p, count: int, where: str) -> dict[str, str]:
+    def _take_attributes(self, keys: c_void_p, values: c_void_p, count: int, where: str) -> dict[str, str]:
         """Return attributes that the library has allocated, and free them."""
         free = self._binary.functions["_opCallFree"]
         if count < 0 or (count and not (keys.value and values.value)):
@@ -173,18 +173,18 @@ class NativeStrategy(Strategy):
 
 
 class NativeSelector(Selector):
-    """A selector that a library has made. It is never destroyed: the interface has no function for that.
+    """A selector of a library. It is never destroyed: the interface has no function for that.
 
-    Libraries of minpy's header are told when it is done, and free the graph that it was given.
+    Libraries built with minpy's header are notified when it is done, and free their copy of the graph.
 
     Parameters
     ----------
     binary : Binary
     address : int
     where : str
-        Whose it is, for messages.
+        The partitioner and strategy, for messages.
     owners : tuple
-        What it was made from, which it may still read.
+        The objects whose memory it may still read.
     """
 
     def __init__(self, binary: Binary, address: int, where: str, owners: tuple[Any, ...]) -> None:
@@ -203,13 +203,13 @@ class NativeSelector(Selector):
         release(c_void_p(self._address))
 
     def _raise_messages(self, method: str) -> None:
-        """Raise `LibraryError` if a call has given messages: minpy's header makes them of exceptions."""
+        """Raise `LibraryError` if a call has left messages, into which minpy's header turns exceptions."""
         if self._binary.message_count() != self._messages:
             earlier, self._messages = self._messages, self._binary.message_count()
             raise self._binary.failure(LibraryError, f"{self._where}: {method} failed.", earlier)
 
-    def _ask(self, method: str, *nodes: GraphNode) -> bool:
-        """Ask a method of the selector about nodes."""
+    def _call_method(self, method: str, *nodes: GraphNode) -> bool:
+        """Return what a method of the selector decides about nodes."""
         selected = c_int()
         self._functions[f"_partCall{method}"](self._address, *[node.index for node in nodes], byref(selected))
         self._raise_messages(method)
@@ -217,15 +217,15 @@ class NativeSelector(Selector):
 
     def select(self, node: GraphNode) -> bool:
         """Tell whether the library begins a group here."""
-        return self._ask("Select", node)
+        return self._call_method("Select", node)
 
     def select_input(self, node: GraphNode, input: GraphNode) -> bool:
-        """Tell whether the library takes a node that a member reads."""
-        return self._ask("SelectInput", node, input)
+        """Tell whether the library adds a node that a member reads."""
+        return self._call_method("SelectInput", node, input)
 
     def select_output(self, node: GraphNode, output: GraphNode) -> bool:
-        """Tell whether the library takes a node that reads a member."""
-        return self._ask("SelectOutput", node, output)
+        """Tell whether the library adds a node that reads a member."""
+        return self._call_method("SelectOutput", node, output)
 
     def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
         """Return which members of a group the library keeps."""
@@ -260,7 +260,7 @@ class NativeSelector(Selector):
 
 
 def _texts(graph: Graph, options: Mapping[str, Any], where: str) -> tuple[bytes, Texts, str]:
-    """Return a graph and options as libraries are given them, and the options in words."""
+    """Return a graph and options in the form for libraries, and the options as the end of a message."""
     texts = option_texts(options, where)
-    shown = f" with {', '.join(f'{key}={text!r}' for key, text in texts.items())}" if texts else ""
-    return graph_text(graph, where), Texts(texts, f"{where}: "), shown
+    suffix = f" with {', '.join(f'{key}={text!r}' for key, text in texts.items())}" if texts else ""
+    return graph_text(graph, where), Texts(texts, f"{where}: "), suffix

@@ -1,9 +1,9 @@
-"""`NativeSubgraphOperator`: an operator of a native library that stands for a part of a graph.
+"""`NativeSubgraphOperator`: an operator of a native library that computes a part of a graph.
 
-Such a part was taken together by a partitioner. The library is told what it is when a state is made, as the attribute
-`subgraph_sym_json`; the state then computes outputs and gradients. Shapes and dtypes are inferred over the graph,
-without the library, and its auxiliary states are those of the operator. Files hold the graph inside of the node, so
-that a model that was partitioned and saved computes again once the library is loaded.
+A partitioner chose that part. The library gets it when a state is created, as the attribute `subgraph_sym_json`; the
+state then computes outputs and gradients. Shapes and dtypes are inferred over the graph, without the library, and its
+auxiliary states are those of the operator. Files hold the graph inside of the node, so that a model that was
+partitioned and saved computes again once the library is loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from minpy.symbol.symbol import Symbol
 
 __all__ = ["SUBGRAPH", "NativeSubgraphFamily", "NativeSubgraphOperator"]
 
-# The attribute that a graph is given to libraries as.
+# The attribute in which libraries get the graph.
 SUBGRAPH = "subgraph_sym_json"
 
 
@@ -81,7 +81,7 @@ class NativeSubgraphOperator(NativeOperator):
 
 
 class NativeSubgraphFamily(NativeFamily):
-    """A subgraph operator of a library, before it is given attributes and a graph."""
+    """A subgraph operator of a library, before it has attributes and a graph."""
 
     is_function: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""Profilers configured, started and stopped, and what they have seen written."""
+"""Configuring, starting and stopping the profiler, and writing its results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROCESSES = ("worker", "server")
 
 
 class _Profiler:
-    """The one profiler of this process: its configuration, and what it is doing."""
+    """The one profiler of this process: its configuration and state."""
 
     def __init__(self) -> None:
         self.config: dict[str, Any] = {
@@ -48,11 +48,11 @@ class _Profiler:
         self.lock = threading.RLock()
         self.state = "stop"
         self.paused = False
-        self.has_run = False  # since the last dump that was to be the last
+        self.has_run = False  # since the last finished dump
         self.dumps_at_exit = False
 
-    def follow(self) -> None:
-        """Let events be taken, or not, as the state says."""
+    def apply_state(self) -> None:
+        """Start or stop the recording of events according to the state."""
         is_running = self.state == "run" and not self.paused
         if is_running == LOG.running:
             return
@@ -91,14 +91,14 @@ def _require_worker(function: str, process: str) -> None:
 
 
 def set_config(**kwargs: Any) -> None:
-    """Say what is profiled from the next start on, and where the trace goes.
+    """Set what is profiled from the next start on, and where the trace is written.
 
     Parameters
     ----------
     filename : str
-        The file of the trace: 'profile.json', if nothing is said.
+        The file of the trace, by default 'profile.json'.
     profile_all : bool
-        Whether to profile all that can be.
+        Whether to profile everything.
     profile_imperative : bool
         Whether to time calls of operators on arrays, and their gradients.
     profile_symbolic : bool
@@ -106,7 +106,7 @@ def set_config(**kwargs: Any) -> None:
     continuous_dump : bool
         Whether to write the trace at each stop and pause, too.
     aggregate_stats, dump_period, profile_memory, profile_api, gpu_memory_profile_filename_prefix
-        Taken as in MXNet. Times are always added up for `dumps`; memory is not profiled, and there is no C interface
+        Accepted as in MXNet. Times are always added up for `dumps`; memory is not profiled, and there is no C interface
         and no GPU.
     profile_process : str
         'worker', this process.
@@ -135,7 +135,7 @@ def set_config(**kwargs: Any) -> None:
 
 
 def set_kvstore_handle(handle: Any) -> None:
-    """Take what MXNet needs to profile servers of parameters, of which there are none here: nothing happens.
+    """Do nothing: in MXNet, this is needed to profile parameter servers, of which there are none here.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def set_kvstore_handle(handle: Any) -> None:
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Start or stop the profiler.
 
-    While it runs, calls of operators, gradients, and steps of programs are timed. While it does not, they cost what
-    they do without a profiler.
+    While it runs, calls of operators, gradients, and steps of programs are timed. While it is stopped, it costs
+    nothing.
 
     Parameters
     ----------
@@ -188,18 +188,18 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         if state != _profiler.state:
             _profiler.paused = False
         _profiler.state = state
-        _profiler.follow()
+        _profiler.apply_state()
 
 
 def _set_paused(function: str, process: str, paused: bool) -> None:
     _require_worker(function, process)
     with _profiler.lock:
         _profiler.paused = paused
-        _profiler.follow()
+        _profiler.apply_state()
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Take no events until `resume`.
+    """Record no events until `resume`.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def pause(profile_process: str = "worker") -> None:
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Take events again, if the profiler runs.
+    """Record events again, if the profiler runs.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     Parameters
     ----------
     finished : bool
-        Whether that was all: the profiler is stopped, and begins a new trace when it is started again.
+        Whether the trace is complete: then the profiler is stopped, and its next start begins a new trace.
     profile_process : str
         'worker', this process.
 
@@ -252,12 +252,12 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 
 
 def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> str:
-    """Return how often everything was called, and how long it took in all, at least, at most, and on average.
+    """Return the count, and the total, smallest, greatest and average time, of each event.
 
     Parameters
     ----------
     reset : bool
-        Whether to begin to add up anew.
+        Whether to remove the statistics afterwards.
     format : str
         'table' for text, or 'json'.
     sort_by : str
@@ -283,7 +283,7 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
 
 
 def start_with_program() -> None:
-    """Start the profiler, and write the trace when the program ends: what `MXNET_PROFILER_AUTOSTART=1` asks for."""
+    """Start the profiler, and write the trace when the program ends, for `MXNET_PROFILER_AUTOSTART=1`."""
     set_state("run")
     if not _profiler.dumps_at_exit:
         _profiler.dumps_at_exit = True
@@ -293,12 +293,12 @@ def start_with_program() -> None:
 # -- old names -----------------------------------------------------------------------------------------------------
 
 
-def _renamed(old: str, new: str) -> None:
+def _warn_renamed(old: str, new: str) -> None:
     warnings.warn(f"profiler.{old} is the old name of profiler.{new}.", DeprecationWarning, stacklevel=3)
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """Do what `set_config` does: the old way to say it, which warns.
+    """Do what `set_config` does: its old form, which warns.
 
     Parameters
     ----------
@@ -306,25 +306,25 @@ def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") 
         'symbolic' for programs only, or 'all'.
     filename : str
     """
-    _renamed("profiler_set_config", "set_config")
+    _warn_renamed("profiler_set_config", "set_config")
     if mode not in ("symbolic", "all"):
         raise ArgumentValueError(f"profiler_set_config: the mode is {mode!r}, expected 'symbolic' or 'all'.")
     set_config(profile_symbolic=True, profile_imperative=mode == "all", filename=filename)
 
 
 def profiler_set_state(state: str = "stop") -> None:
-    """Do what `set_state` does: the old name of it, which warns.
+    """Do what `set_state` does: its old name, which warns.
 
     Parameters
     ----------
     state : str
         'run' or 'stop'.
     """
-    _renamed("profiler_set_state", "set_state")
+    _warn_renamed("profiler_set_state", "set_state")
     set_state(state)
 
 
 def dump_profile() -> None:
-    """Do what `dump` does: the old name of it, which warns."""
-    _renamed("dump_profile", "dump")
+    """Do what `dump` does: its old name, which warns."""
+    _warn_renamed("dump_profile", "dump")
     dump(True)

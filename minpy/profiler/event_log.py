@@ -1,4 +1,4 @@
-"""What a profiler has seen: a list of events, and the times of the same name added up; as a table, JSON, and a trace.
+"""A profiler's list of events, and their statistics by name; as a table, JSON, and a trace.
 
 Traces are in the Trace Event Format, JSON objects, which tracers of browsers and Perfetto show.
 """
@@ -20,19 +20,19 @@ __all__ = ["LOG", "Event", "Log", "Statistics", "as_json", "as_table", "scope", 
 
 
 class Event(NamedTuple):
-    """Something that happened."""
+    """An event."""
 
-    phase: str  # as in traces: 'X', what has a duration; 'C', a counter that was set; 'i', a moment
+    phase: str  # as in traces: 'X', a duration; 'C', a counter that was set; 'i', a moment
     category: str
     name: str
     start: int  # in nanoseconds of `time.perf_counter_ns`, as the duration
     duration: int
     thread: int
-    details: dict[str, Any] | None  # what a trace says beside it: the node of a step, the value of a counter
+    details: dict[str, Any] | None  # further facts for traces: the node of a step, the value of a counter
 
 
 class Statistics:
-    """How often something happened, and the sum, the smallest and the greatest of its durations or values."""
+    """The count of an event, and the sum, the smallest and the greatest of its durations or values."""
 
     __slots__ = ("count", "greatest", "last", "smallest", "total")
 
@@ -42,7 +42,7 @@ class Statistics:
         self.smallest = self.greatest = self.last = 0.0
 
     def add(self, value: float) -> None:
-        """Take one more value."""
+        """Add a value."""
         self.smallest = min(self.smallest, value) if self.count else value
         self.greatest = max(self.greatest, value) if self.count else value
         self.count += 1
@@ -56,50 +56,50 @@ class Statistics:
 
 
 class Log:
-    """Events of all threads, in the order in which they ended; `running` says whether they are taken."""
+    """Events of all threads, in the order in which they ended; `running` is whether they are recorded."""
 
     def __init__(self) -> None:
         self.running = False
         self.events: list[Event] = []
-        self._counted = 0  # events that are in the statistics
+        self._num_added = 0  # events that are in the statistics
         self._statistics: dict[tuple[str, str, str], Statistics] = {}
         self._lock = threading.Lock()
-        # What has to be added to the time of events for that of the calendar.
+        # The difference between the time of the calendar and that of events.
         self.epoch = time.time_ns() - time.perf_counter_ns()
 
     def add(
         self, category: str, name: str, start: int, end: int, details: dict[str, Any] | None = None, phase: str = "X"
     ) -> None:
-        """Note an event of this thread."""
+        """Record an event of this thread."""
         self.events.append(
             Event(phase, category, _scope.prefix + name, start, end - start, threading.get_ident(), details)
         )
 
     def statistics(self) -> dict[tuple[str, str, str], Statistics]:
-        """Return what is known of all (phase, category, name)."""
+        """Return the statistics by (phase, category, name)."""
         with self._lock:
             end = len(self.events)
-            for event in self.events[self._counted : end]:
+            for event in self.events[self._num_added : end]:
                 totals = self._statistics.setdefault(event[:3], Statistics())
-                totals.add(_value(event))
-            self._counted = end
+                totals.add(_added_value(event))
+            self._num_added = end
             return dict(self._statistics)
 
     def reset_statistics(self) -> None:
-        """Begin to add up anew."""
+        """Remove the statistics of all events so far."""
         self.statistics()
         self._statistics.clear()
 
     def clear(self) -> None:
-        """Forget the events; the statistics stay."""
+        """Remove the events; the statistics stay."""
         self.statistics()
         with self._lock:
             self.events.clear()
-            self._counted = 0
+            self._num_added = 0
 
 
-def _value(event: Event) -> float:
-    """Return what is added up of an event: a counter's value, or milliseconds: its own, where others lie inside."""
+def _added_value(event: Event) -> float:
+    """Return an event's value in statistics: a counter's value, or milliseconds, without those of nested events."""
     details = event.details or {}
     if event.phase == "C":
         return float(details["value"])
@@ -117,7 +117,7 @@ _scope = _Scope(prefix="")
 
 
 class scope:
-    """A `with` statement in which the names of events of this thread begin with a text of one's own.
+    """A `with` statement in which the names of this thread's events get a prefix.
 
     Parameters
     ----------
@@ -179,13 +179,13 @@ def as_table(log: Log, sort_by: str, ascending: bool) -> str:
     lines = ["", "Profile Statistics:"]
     for phase, unit in (("X", "Time (ms)"), ("C", "Value")):
         short = unit.partition(" (")[0]
-        heads = ["Total Count", unit if phase == "X" else "Last Value"]
-        heads += [f"{which} {short}{' (ms)' if phase == 'X' else ''}" for which in ("Min", "Max", "Avg")]
+        headings = ["Total Count", unit if phase == "X" else "Last Value"]
+        headings += [f"{quantity} {short}{' (ms)' if phase == 'X' else ''}" for quantity in ("Min", "Max", "Avg")]
         for category, rows in _groups(log, phase, sort_by, ascending).items():
             width = max([28, *(len(name) for name, _ in rows)])
             lines += [category if phase == "X" else f"{category}, counters", "================="]
-            for texts in (heads, ["-" * len(head) for head in heads]):
-                name = "Name" if texts is heads else "----"
+            for texts in (headings, ["-" * len(head) for head in headings]):
+                name = "Name" if texts is headings else "----"
                 lines.append(f"{name:<{width}}" + "".join(f"{text:>17}" for text in texts))
             for name, statistics in rows:
                 first = statistics.total if phase == "X" else statistics.last
@@ -232,8 +232,8 @@ def trace(log: Log) -> Iterator[bytes]:
     yield b'{"displayTimeUnit": "ms", "traceEvents": [\n'
     yield _line({"ph": "M", "name": "process_name", "pid": process, "args": {"name": "minpy"}})
     for thread in sorted({event.thread for event in events}):
-        named = names.get(thread, f"thread {thread}")
-        yield b",\n" + _line({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": named}})
+        title = names.get(thread, f"thread {thread}")
+        yield b",\n" + _line({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": title}})
     for number, event in enumerate(events):
         for entry in _entries(event, number, process, log.epoch):
             yield b",\n" + _line(entry)

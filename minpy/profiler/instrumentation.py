@@ -1,12 +1,12 @@
-"""What is timed while a profiler runs, and only then: functions and methods are exchanged for ones that time them.
+"""The timing of calls: while a profiler runs, functions and methods are replaced by ones that time them.
 
-Nothing is asked on the way of a call while no profiler runs, as the call does not come by here.
+While no profiler runs, calls do not pass here, and cost nothing more.
 
 - Calls of operators: by name, by method, by sign (`x + y`).
-- The tape's walk back: a gradient is `_backward_` and the operator's name, as in MXNet.
-- Custom operators: what `forward` and `backward` of a `CustomOp` take themselves is `name::pure_python`, and each
-  operator that they call `name::operator`, of the category "Custom Operator".
-- Programs (bound symbols, called graphs): they go step by step, as for `Executor.profile`, and each step is timed.
+- The tape's backward pass: a gradient is `_backward_` and the operator's name, as in MXNet.
+- Custom operators: the time of `forward` and `backward` of a `CustomOp` itself is `name::pure_python`, and that of
+  each operator that they call `name::operator`, of the category "Custom Operator".
+- Programs (bound symbols, called graphs): they run step by step, as for `Executor.profile`, and each step is timed.
 """
 
 from __future__ import annotations
@@ -39,30 +39,30 @@ __all__ = ["install", "remove"]
 class _Method:
     """A method of a `CustomOp` that is being timed: its name, and nanoseconds of the operators that it called."""
 
-    __slots__ = ("inside", "name")
+    __slots__ = ("name", "operator_time")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.inside = 0
+        self.operator_time = 0
 
 
-class _Timed(threading.local):
-    operators: tuple[Any, ...] = ()  # what the call that this thread is timing may be a call of
-    method: _Method | None = None  # of a custom operator, in which the call is
+class _ThreadState(threading.local):
+    operators: tuple[Any, ...] = ()  # the operators that the call being timed may be of
+    method: _Method | None = None  # the method of a custom operator around that call
 
 
-_timed = _Timed()
+_thread = _ThreadState()
 
 _exchange = Exchange()
 
 
 def remove() -> None:
-    """Put back what was there."""
+    """Restore the original functions and methods."""
     _exchange.remove()
 
 
 def install(eager: bool, programs: bool) -> None:
-    """Time calls of operators and the tape's walk back, or the steps of programs, or both."""
+    """Time calls of operators and the tape's backward pass, or the steps of programs, or both."""
     if eager:
         for kind in (BaseOperator, UnaryUfunc, Update):
             _exchange.put(kind, "__call__", _timed_call)
@@ -93,26 +93,26 @@ def install(eager: bool, programs: bool) -> None:
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
-def _timing(
+def _call_timed(
     name: str, operators: tuple[Any, ...], function: Callable[..., Any], arguments: Any, keywords: dict[str, Any]
 ) -> Any:
-    """Call a function, and note it under a name, unless it is part of a call of the same operator that is timed."""
-    outer = _timed.operators
+    """Time a call of a function under a name, unless a call of the same operator around it is being timed."""
+    outer = _thread.operators
     if operators[0] in outer:
         return function(*arguments, **keywords)
-    _timed.operators = operators
+    _thread.operators = operators
     start = perf_counter_ns()
     try:
         result = function(*arguments, **keywords)
     finally:
         end = perf_counter_ns()
-        _timed.operators = outer
+        _thread.operators = outer
     if LOG.running and not _is_symbolic(result):
-        method = _timed.method
+        method = _thread.method
         if method is None:
             LOG.add("operator", name, start, end)
         else:
-            method.inside += end - start
+            method.operator_time += end - start
             LOG.add("Custom Operator", f"{method.name}::{name}", start, end)
     return result
 
@@ -120,38 +120,38 @@ def _timing(
 def _timed_method(function: Any) -> Any:
     def run(operator: Any, method: str, *arguments: Any) -> Any:
         name = operator.__name__ if method == "forward" else f"_backward_{operator.__name__}"
-        outer = _timed.method, _timed.operators
-        timed = _timed.method = _Method(name)
-        _timed.operators = (None,)
+        outer = _thread.method, _thread.operators
+        timed = _thread.method = _Method(name)
+        _thread.operators = (None,)
         start = perf_counter_ns()
         try:
             return function(operator, method, *arguments)
         finally:
             end = perf_counter_ns()
-            _timed.method, _timed.operators = outer
+            _thread.method, _thread.operators = outer
             if LOG.running:
-                own = end - start - timed.inside
+                own = end - start - timed.operator_time
                 LOG.add("Custom Operator", f"{name}::pure_python", start, end, {"own nanoseconds": own})
 
     return run
 
 
 def _is_symbolic(result: Any) -> bool:
-    """Tell whether a call has only been noted in a graph."""
+    """Tell whether a call was only recorded in a graph."""
     first = result[0] if isinstance(result, (tuple, list)) and result else result
     return dispatch.kind_of(type(first)) == dispatch.TRACER
 
 
 def _timed_call(function: Any) -> Any:
     def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
-        return _timing(operator.__name__, (operator,), function, (operator, *arguments), attributes)
+        return _call_timed(operator.__name__, (operator,), function, (operator, *arguments), attributes)
 
     return call
 
 
 def _timed_general_call(function: Any) -> Any:
     def call_on_arrays(operator: Any, inputs: Any, attributes: dict[str, Any]) -> Any:
-        return _timing(operator.__name__, (operator,), function, (operator, inputs, attributes), {})
+        return _call_timed(operator.__name__, (operator,), function, (operator, inputs, attributes), {})
 
     return call_on_arrays
 
@@ -163,7 +163,7 @@ def _timed_sign(operator: Any) -> Callable[[Any], Any]:
     def make(method: Any) -> Any:
         def timed(self: Any, other: Any) -> Any:
             called = forms[method.__name__.startswith("__r")] if type(other) in (int, float) else operator
-            return _timing(called.__name__, operators, method, (self, other), {})
+            return _call_timed(called.__name__, operators, method, (self, other), {})
 
         return timed
 
@@ -200,8 +200,8 @@ def _timed_vjp(function: Any) -> Any:
 # -- programs ------------------------------------------------------------------------------------------------------
 
 
-class _Steps:
-    """Times each step, and lets another observer see it."""
+class _StepTimer:
+    """Times each step, and passes it on to another observer."""
 
     def __init__(self, observer: Any) -> None:
         self._observer = observer
@@ -210,9 +210,9 @@ class _Steps:
     def __call__(self, node: Node, arguments: Any, result: Any) -> None:
         end = perf_counter_ns()
         if result is not None and node.operator is not CONSTANT and LOG.running:
-            of = node.operator.node if isinstance(node.operator, VjpNode) else node
-            kind = of.kind if of is node else f"_backward_{of.kind}"
-            LOG.add("operator", kind, self._start, end, {"node": of.name})
+            source = node.operator.node if isinstance(node.operator, VjpNode) else node
+            kind = source.kind if source is node else f"_backward_{source.kind}"
+            LOG.add("operator", kind, self._start, end, {"node": source.name})
         if self._observer is not None:
             self._observer(node, arguments, result)
         self._start = perf_counter_ns()
@@ -221,10 +221,10 @@ class _Steps:
 def _timed_forward(function: Any) -> Any:
     def forward(frame: Frame, observer: Any = None) -> Any:
         start = perf_counter_ns()
-        heads = function(frame, _Steps(observer))
+        outputs = function(frame, _StepTimer(observer))
         if LOG.running:
             LOG.add("program", "forward", start, perf_counter_ns(), {"steps": len(frame.program.steps.forward)})
-        return heads
+        return outputs
 
     return forward
 
@@ -232,7 +232,7 @@ def _timed_forward(function: Any) -> Any:
 def _timed_backward(function: Any) -> Any:
     def backward(frame: Frame, head_gradients: Any, buffers: Any, observer: Any = None) -> None:
         start = perf_counter_ns()
-        function(frame, head_gradients, buffers, _Steps(observer))
+        function(frame, head_gradients, buffers, _StepTimer(observer))
         if LOG.running:
             LOG.add("program", "backward", start, perf_counter_ns(), {"steps": len(frame.program.steps.backward)})
 

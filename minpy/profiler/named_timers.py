@@ -1,4 +1,4 @@
-"""What programs name and time themselves: domains, tasks, frames, events, counters and markers."""
+"""Timers that programs create: domains, tasks, frames, events, counters and markers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Domain:
 
 
 class _Span:
-    """Something with a beginning and an end. What begins or ends while no profiler runs is not noted."""
+    """A timed interval. One that begins or ends while no profiler runs is not recorded."""
 
     def __init__(self, category: str, name: str, overlaps: bool) -> None:
         self.name = name
@@ -66,7 +66,7 @@ class _Span:
         return self.name
 
     def start(self) -> None:
-        """Begin. Begun twice, it counts from the second time."""
+        """Begin; if called twice, the second time counts."""
         self._start = perf_counter_ns()
 
     def stop(self) -> None:
@@ -133,7 +133,7 @@ class Counter:
     domain : Domain
     name : str
     value : number, optional
-        What to set it to at once.
+        The first value.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class Counter:
         return self
 
 
-_MARKED: dict[str, Any] = {"global": "g", "process": "p", "thread": "t", "task": "t", "marker": "t"}
+_SCOPES: dict[str, Any] = {"global": "g", "process": "p", "thread": "t", "task": "t", "marker": "t"}
 
 
 class Marker:
@@ -208,23 +208,23 @@ class Marker:
         return self.name
 
     def mark(self, scope: str = "process") -> None:
-        """Note that it is now.
+        """Record this moment.
 
         Parameters
         ----------
         scope : str
-            How far the line goes that traces draw: 'global', 'process', 'thread', 'task', 'marker'.
+            The extent of the line that traces draw: 'global', 'process', 'thread', 'task', 'marker'.
 
         Raises
         ------
         ArgumentValueError
             For another scope.
         """
-        if scope not in _MARKED:
+        if scope not in _SCOPES:
             raise ArgumentValueError(
                 f"profiler: the scope of Marker {self.name!r} is {scope!r}, expected one of "
-                f"{', '.join(map(repr, _MARKED))}.{nearest(str(scope), _MARKED)}"
+                f"{', '.join(map(repr, _SCOPES))}.{nearest(str(scope), _SCOPES)}"
             )
         if LOG.running:
             now = perf_counter_ns()
-            LOG.add(self._category, self.name, now, now, {"scope": _MARKED[scope]}, "i")
+            LOG.add(self._category, self.name, now, now, {"scope": _SCOPES[scope]}, "i")

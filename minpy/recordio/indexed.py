@@ -1,4 +1,4 @@
-"""Files of records that are read by their keys."""
+"""RecordIO files whose records are read by keys."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from minpy.recordio.records import MXRecordIO, commit_or_discard
 
 __all__ = ["MXIndexedRecordIO"]
 
-# How much is read at once of the last record, whose length no index tells.
-_LAST = 1 << 15
+# Bytes to read at once of the last record, whose length is unknown.
+_LAST_READ = 1 << 15
 
 
 class MXIndexedRecordIO(MXRecordIO):
     """A RecordIO file with an index: records are read by their keys.
 
-    Both files are there once `close` was called, as `MXRecordIO` says. `read_idx` may be called by several threads.
+    Written files appear when they are closed, as with `MXRecordIO`. `read_idx` may be called by several threads.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class MXIndexedRecordIO(MXRecordIO):
     flag : {'r', 'w'}
         Whether they are read or written.
     key_type : callable
-        What makes a key of its text in the index.
+        It converts the text of a key in the index.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class MXIndexedRecordIO(MXRecordIO):
     ArgumentValueError
         For another flag.
     FileMissingError, FileAccessError
-        If a file is not there, or cannot be read or written.
+        If a file does not exist, or cannot be read or written.
     FileFormatError
         If the index is damaged: in which line.
 
@@ -88,7 +88,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def _finish(self, keeps: bool) -> None:
         index, self._index_writer = self._index_writer, None
-        own = self._owned()
+        own = self._is_owner()
         try:
             super()._finish(keeps)
         except BaseException:
@@ -151,10 +151,10 @@ class MXIndexedRecordIO(MXRecordIO):
         (b'two', b'three')
         """
         if self._source is None:
-            raise self._unusable("read", "r")
-        self._offset, self._number = self._place(idx), None
+            raise self._mode_error("read", "r")
+        self._offset, self._number = self._offset_of(idx), None
 
-    def _place(self, key: Any) -> int:
+    def _offset_of(self, key: Any) -> int:
         try:
             return self.idx[key]
         except (KeyError, TypeError):
@@ -163,13 +163,13 @@ class MXIndexedRecordIO(MXRecordIO):
                 f"{len(self.idx)}" + (f", from {self.keys[0]!r} to {self.keys[-1]!r}." if self.keys else ".")
             ) from None
 
-    def _room(self, offset: int) -> int:
-        """Return how many bytes there are up to the next record of the index."""
+    def _span(self, offset: int) -> int:
+        """Return the number of bytes up to the next record of the index."""
         offsets = self._offsets
         if offsets is None:
             offsets = self._offsets = sorted(self.idx.values())
         place = bisect_right(offsets, offset)
-        return offsets[place] - offset if place < len(offsets) else _LAST
+        return offsets[place] - offset if place < len(offsets) else _LAST_READ
 
     def tell(self) -> int:
         """Return the offset at which the next record is written, or read.
@@ -189,11 +189,11 @@ class MXIndexedRecordIO(MXRecordIO):
         12
         """
         if not self.is_open:
-            raise self._unusable("used", self.flag)
+            raise self._mode_error("used", self.flag)
         return self._offset
 
     def read_idx(self, idx: Any) -> bytes | None:
-        """Return the record with a key; `read` goes on behind it.
+        """Return the record with a key; `read` continues after it.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class MXIndexedRecordIO(MXRecordIO):
         KeyMissingError
             If the index has no such key.
         FileFormatError
-            If there is no record where the index says, or a damaged one.
+            If there is no record at the offset in the index, or a damaged one.
 
         Examples
         --------
@@ -221,9 +221,9 @@ class MXIndexedRecordIO(MXRecordIO):
         """
         source = self._source
         if source is None:
-            raise self._unusable("read", "r")
-        offset = self._place(idx)
-        record_and_end = source.record(offset, f"the record with key {idx!r}", self._room(offset))
+            raise self._mode_error("read", "r")
+        offset = self._offset_of(idx)
+        record_and_end = source.record(offset, f"the record with key {idx!r}", self._span(offset))
         if record_and_end is None:
             size = source.size()
             raise FileFormatError(
@@ -240,7 +240,7 @@ class MXIndexedRecordIO(MXRecordIO):
         Parameters
         ----------
         idx : object
-            The key, of the type `key_type`; its text stands in the index.
+            The key, of the type `key_type`; its text is written to the index.
         buf : bytes
             The record.
 
@@ -259,10 +259,10 @@ class MXIndexedRecordIO(MXRecordIO):
         {0: 0}
         """
         key = self.key_type(idx)
-        place = self._offset
+        offset = self._offset
         self.write(buf)
         writer = self._index_writer
         assert writer is not None  # as the records' is open
-        writer.file.write(f"{key}\t{place}\n".encode())
-        self.idx[key] = place
+        writer.file.write(f"{key}\t{offset}\n".encode())
+        self.idx[key] = offset
         self.keys.append(key)

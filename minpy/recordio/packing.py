@@ -1,4 +1,4 @@
-"""What stands in a record: a header, labels, and bytes or a picture."""
+"""The contents of a record: a header, labels, and bytes or a picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IRHeader.__doc__ = """The header of a record.
 Parameters
 ----------
 flag : int
-    0 if the label is one number, else how many there are; `pack` sets it.
+    0 if the label is one number, else the number of labels; `pack` sets it.
 label : float or sequence of float
     One number or several.
 id, id2 : int
@@ -88,7 +88,7 @@ def unpack(s: bytes) -> tuple[Any, bytes]:
     Parameters
     ----------
     s : bytes
-        What `pack` returned.
+        The result of `pack`.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def pack_img(header: Any, img: np.ndarray, quality: int = 95, img_fmt: str = ".j
     img : numpy.ndarray
         Of shape (height, width), or (height, width, 3) with blue first; of dtype uint8.
     quality : int
-        Of JPEG, from 0 to 100; of PNG how hard to compress, from 0 to 9.
+        Of JPEG, from 0 to 100; the compression level of PNG, from 0 to 9.
     img_fmt : {'.jpg', '.png', ...}
         The kind of file.
 
@@ -160,23 +160,23 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[Any, np.ndarray]:
     Parameters
     ----------
     s : bytes
-        What `pack_img` returned.
+        The result of `pack_img`.
     iscolor : {-1, 0, 1}
-        As the picture is in its file; gray; or in colours.
+        -1 for the channels of the file, 0 for gray, 1 for colours.
 
     Returns
     -------
     header : IRHeader
     img : numpy.ndarray
-        Of shape (height, width) in gray, else (height, width, channels) with blue first; turned as its EXIF data ask
-        for, unless `iscolor` is -1.
+        Of shape (height, width) in gray, else (height, width, channels) with blue first; rotated according to its EXIF
+        data, unless `iscolor` is -1.
 
     Raises
     ------
     FileFormatError
         If the record is shorter than its header says.
     ArgumentError
-        If it holds no picture, or a damaged one.
+        If it does not hold a picture, or the picture is damaged.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 

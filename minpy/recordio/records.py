@@ -1,4 +1,4 @@
-"""Files of records: how records stand in them, found and written; read and written one after the other."""
+"""RecordIO files: their format, reading records at any offset, and reading and writing them in order."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = ["LONGEST", "MAGIC", "WORDS", "MXRecordIO", "RecordSource", "checked_r
 
 MAGIC = 0xCED7230A
 _MARK = struct.pack("<I", MAGIC)
-WORDS = struct.Struct("<II")  # what a part begins with: the magic number; which part it is, and how long
+WORDS = struct.Struct("<II")  # the header of a part: the magic number; its kind and length
 _LENGTH_BITS = 29
 LONGEST = (1 << _LENGTH_BITS) - 1
-# What the upper bits of the second word say of a part.
+# The kinds of parts, in the upper bits of the second word.
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
-# How much is read at once where records are read one after the other, and where one is read whose length is not known.
-_AHEAD, _ASIDE = 1 << 20, 1 << 15
+# Bytes to read at once: in sequential reading, and for one record of unknown length.
+_SEQUENTIAL_READ, _SINGLE_READ = 1 << 20, 1 << 15
 
 
 def framed(record: bytes) -> list[bytes]:
-    """Return what is written to a file for a record."""
+    """Return the bytes of a record in a file, in pieces."""
     length = len(record)
     if length > LONGEST:
         raise ArgumentValueError(
             f"MXRecordIO.write: a record of {length} bytes; the format allows {LONGEST} at most (512 MiB)."
         )
     padding = b"\0" * (-length % 4)
-    places = [place for place in _places(record) if not place % 4]
+    places = [place for place in _mark_offsets(record) if not place % 4]
     if not places:
         return [WORDS.pack(MAGIC, length), record, padding]
     chunks = []
@@ -47,18 +47,18 @@ def framed(record: bytes) -> list[bytes]:
     return chunks
 
 
-def _places(record: bytes) -> Iterator[int]:
-    """Yield where a record holds the bytes that begin a part."""
-    place = record.find(_MARK)
-    while place >= 0:
-        yield place
-        place = record.find(_MARK, place + 1)
+def _mark_offsets(record: bytes) -> Iterator[int]:
+    """Yield the positions of the magic number in a record."""
+    position = record.find(_MARK)
+    while position >= 0:
+        yield position
+        position = record.find(_MARK, position + 1)
 
 
 class RecordSource:
-    """A file open for reading, from which records are taken at any offset; by threads, and after a fork.
+    """A file open for reading records at any offset; by several threads, and after a fork.
 
-    It has no position that could be shared: whoever reads says where.
+    It has no position that could be shared: each read gets an offset.
     """
 
     def __init__(self, path: str, function: str = "MXRecordIO", pipes: bool = True) -> None:
@@ -68,8 +68,8 @@ class RecordSource:
         self._lock = threading.Lock()
         # Takes a length and an offset; may return less than there is.
         self.read_once = partial(os.pread, self._file.fileno()) if hasattr(os, "pread") else self._read_once
-        # A piece of the file: where it begins, and its bytes.
-        self._piece: tuple[int, bytes] = (0, b"")
+        # The chunk of the file that was read last: its offset, and its bytes.
+        self._chunk: tuple[int, bytes] = (0, b"")
 
     def close(self) -> None:
         """Close the file."""
@@ -80,87 +80,87 @@ class RecordSource:
             self.close()
 
     def size(self) -> int:
-        """Return how many bytes the file has now."""
+        """Return the present size of the file in bytes."""
         return os.fstat(self._file.fileno()).st_size
 
-    def record(self, offset: int, named: str, expected: int = _ASIDE) -> tuple[bytes, int] | None:
-        """Return the record that begins at an offset, and where the next one does; None at the end of the file."""
-        kind, part, following = self._part(offset, named, offset, expected)
+    def record(self, offset: int, name: str, expected: int = _SINGLE_READ) -> tuple[bytes, int] | None:
+        """Return the record at an offset, and the offset of the next one; None at the end of the file."""
+        kind, part, following = self._part(offset, name, offset, expected)
         if kind == _WHOLE:
             return part, following
         if kind < 0:
             return None
         if kind != _FIRST:
-            raise self._damage(named, offset, "there begins a part from the middle of a record")
+            raise self._damage(name, offset, "there begins a part from the middle of a record")
         parts = [part]
         while kind != _LAST:
-            place = following
-            kind, part, following = self._part(place, named, offset, _ASIDE)
+            at = following
+            kind, part, following = self._part(at, name, offset, _SINGLE_READ)
             if kind < 0:
-                raise self._damage(named, offset, f"the file ends at {place}, before the record's last part")
+                raise self._damage(name, offset, f"the file ends at {at}, before the record's last part")
             if kind not in (_MIDDLE, _LAST):
-                raise self._damage(named, offset, f"at {place} begins another record, before its last part")
+                raise self._damage(name, offset, f"at {at} begins another record, before its last part")
             parts.append(part)
         return _MARK.join(parts), following
 
-    def _part(self, place: int, named: str, offset: int, expected: int) -> tuple[int, bytes, int]:
-        """Return the kind of the part at `place`, its bytes, and where the next one is; the kind is -1 at the end."""
-        start, piece = self._piece
-        within = place - start
-        if not 0 <= within <= len(piece) - 8:
-            start, piece = self._fetched(place, 8, expected)
-            within = 0
-            if len(piece) < 8:
-                if not piece:
-                    return -1, b"", place
-                raise self._damage(named, offset, f"the file ends at {place + len(piece)}, within the head of a part")
-        magic, word = WORDS.unpack_from(piece, within)
+    def _part(self, at: int, name: str, offset: int, expected: int) -> tuple[int, bytes, int]:
+        """Return the kind of the part at `at`, its bytes, and where the next one is; the kind is -1 at the end."""
+        start, chunk = self._chunk
+        begin = at - start
+        if not 0 <= begin <= len(chunk) - 8:
+            start, chunk = self._fetch(at, 8, expected)
+            begin = 0
+            if len(chunk) < 8:
+                if not chunk:
+                    return -1, b"", at
+                raise self._damage(name, offset, f"the file ends at {at + len(chunk)}, within the head of a part")
+        magic, word = WORDS.unpack_from(chunk, begin)
         if magic != MAGIC:
-            raise self._damage(named, offset, f"at {place} stands 0x{magic:08x}; expected 0x{MAGIC:08x}")
+            raise self._damage(name, offset, f"at {at} stands 0x{magic:08x}; expected 0x{MAGIC:08x}")
         length = word & LONGEST
-        following = place + 8 + (length + 3 & ~3)
-        end = within + 8 + length
-        if end > len(piece):
+        following = at + 8 + (length + 3 & ~3)
+        end = begin + 8 + length
+        if end > len(chunk):
             size = self.size()
-            if place + 8 + length > size:
+            if at + 8 + length > size:
                 raise self._damage(
-                    named, offset, f"its part at {place} has {length} bytes, and the file ends after {size - place - 8}"
+                    name, offset, f"its part at {at} has {length} bytes, and the file ends after {size - at - 8}"
                 )
-            start, piece = self._fetched(place, 8 + length, 0)
-            within, end = 0, 8 + length
-            if end > len(piece):
-                raise self._damage(named, offset, "the file became shorter while it was read")
-        return word >> _LENGTH_BITS, piece[within + 8 : end], following
+            start, chunk = self._fetch(at, 8 + length, 0)
+            begin, end = 0, 8 + length
+            if end > len(chunk):
+                raise self._damage(name, offset, "the file became shorter while it was read")
+        return word >> _LENGTH_BITS, chunk[begin + 8 : end], following
 
-    def _fetched(self, place: int, length: int, expected: int) -> tuple[int, bytes]:
+    def _fetch(self, at: int, length: int, expected: int) -> tuple[int, bytes]:
         """Return a piece of the file that begins at a place and has at least so many bytes, unless the file ends."""
-        start, piece = self._piece
-        ahead = start <= place <= start + len(piece)
+        start, chunk = self._chunk
+        ahead = start <= at <= start + len(chunk)
         try:
-            piece = self.read(place, max(length, _AHEAD if ahead else min(expected, _AHEAD)))
+            chunk = self.read(at, max(length, _SEQUENTIAL_READ if ahead else min(expected, _SEQUENTIAL_READ)))
         except OSError as error:
             raise access_error("MXRecordIO", "read", self.path, error) from error
-        self._piece = place, piece
-        return place, piece
+        self._chunk = at, chunk
+        return at, chunk
 
-    def read(self, place: int, length: int) -> bytes:
-        """Return bytes at an offset: as many as there are, up to `length`."""
-        if place > sys.maxsize:  # as an index may say, and no file is that long
+    def read(self, at: int, length: int) -> bytes:
+        """Return bytes at an offset: `length`, or fewer at the end of the file."""
+        if at > sys.maxsize:  # as an index may say, and no file is that long
             return b""
-        piece = self.read_once(length, place)
-        while piece and len(piece) < length and (more := self.read_once(length - len(piece), place + len(piece))):
-            piece += more
-        return piece
+        chunk = self.read_once(length, at)
+        while chunk and len(chunk) < length and (more := self.read_once(length - len(chunk), at + len(chunk))):
+            chunk += more
+        return chunk
 
-    def _read_once(self, length: int, place: int) -> bytes:
+    def _read_once(self, length: int, at: int) -> bytes:
         with self._lock:
-            self._file.seek(place)
+            self._file.seek(at)
             content: bytes = self._file.read(length)
             return content
 
-    def _damage(self, named: str, offset: int, problem: str) -> FileFormatError:
+    def _damage(self, name: str, offset: int, problem: str) -> FileFormatError:
         return FileFormatError(
-            f"{self.path!r} is damaged or no RecordIO file: {named} at offset {offset}: {problem}. Write it again, or "
+            f"{self.path!r} is damaged or no RecordIO file: {name} at offset {offset}: {problem}. Write it again, or "
             "read only what stands before."
         )
 
@@ -178,7 +178,7 @@ def checked_record(record: Any) -> bytes:
 
 
 def commit_or_discard(writer: WholeFile, keeps: bool, function: str, path: str) -> None:
-    """Let a file that was written be there, if it is to be kept and can be; else what was there before stays."""
+    """Put a written file in its place, or if it `keeps` nothing or fails, leave an existing file as it was."""
     try:
         if keeps:
             with accessing(function, "write", path):
@@ -193,10 +193,9 @@ def commit_or_discard(writer: WholeFile, keeps: bool, function: str, path: str) 
 class MXRecordIO:
     """A RecordIO file that is read or written one record after the other.
 
-    What is written is there once `close` was called, or the object is gone: until then it stands under a temporary
-    name, and a file that was there before stays as it was; so it does where a `with` statement ends by an exception.
-    A reader may be used by a forked process, and be pickled
-    (the copy begins with the first record).
+    A written file appears when it is closed, or the object is deleted: until then it has a temporary name, and an
+    existing file stays as it was; so it does if a `with` statement ends by an exception. A reader may be used by a
+    forked process, and be pickled (the copy begins with the first record).
 
     Parameters
     ----------
@@ -210,14 +209,14 @@ class MXRecordIO:
     uri, flag : str
         As given.
     is_open, writable : bool
-        Whether it is open, and to be written.
+        Whether it is open, and whether it is written.
 
     Raises
     ------
     ArgumentValueError
         For another flag.
     FileMissingError, FileAccessError
-        If the file is not there, or cannot be read or written.
+        If the file does not exist, or cannot be read or written.
 
     Examples
     --------
@@ -276,12 +275,12 @@ class MXRecordIO:
             )
         self.pid = os.getpid()
         self.is_open = True
-        # Where the next record begins, and its number, unless it was reached by an offset.
+        # The offset of the next record, and its number, if it is known.
         self._offset = 0
         self._number: int | None = 0
 
     def close(self) -> None:
-        """Close the file, of an indexed one both. What was written is there then, as a whole.
+        """Close the file, of an indexed one both. A written file appears as a whole.
 
         Raises
         ------
@@ -304,26 +303,26 @@ class MXRecordIO:
             self._finish(keeps=True)
 
     def _finish(self, keeps: bool) -> None:
-        """Close the file; unless it `keeps` what was written, a file that was there before stays."""
+        """Close the file; unless it `keeps` the written one, an existing file stays."""
         self.is_open = False
         source, self._source = self._source, None
         writer, self._writer = self._writer, None
-        own = self._owned()
+        own = self._is_owner()
         self.pid = None
         if source is not None:
             source.close()
         if writer is not None and own:  # in a forked process, it is the parent's
             commit_or_discard(writer, keeps, "MXRecordIO.close", self.uri)
 
-    def _owned(self) -> bool:
-        """Tell whether this process opened the file, and not the one from which it was forked."""
+    def _is_owner(self) -> bool:
+        """Tell whether this process opened the file, and not its parent."""
         return self.pid == os.getpid()
 
     def __del__(self) -> None:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the file's name.
+        """Return the state to pickle: the file's name, not its contents.
 
         Raises
         ------
@@ -382,7 +381,7 @@ class MXRecordIO:
         FileModeError
             If the file is read, is closed, or was opened by another process.
         ArgumentError, ArgumentValueError
-            If these are no bytes, or too many.
+            If these are not bytes, or too many.
 
         Examples
         --------
@@ -392,8 +391,8 @@ class MXRecordIO:
         """
         writer = self._writer
         if writer is None or not self.is_open:
-            raise self._unusable("written", "w")
-        if not self._owned():
+            raise self._mode_error("written", "w")
+        if not self._is_owner():
             raise FileModeError(
                 f"MXRecordIO of {self.uri!r} is being written by process {self.pid}, and cannot be by another that was "
                 "forked from it. Forbidden operation in multiple processes."
@@ -428,7 +427,7 @@ class MXRecordIO:
         """
         source = self._source
         if source is None:
-            raise self._unusable("read", "r")
+            raise self._mode_error("read", "r")
         number = self._number
         record_and_end = source.record(self._offset, "a record" if number is None else f"record {number}")
         if record_and_end is None:
@@ -438,7 +437,7 @@ class MXRecordIO:
             self._number = number + 1
         return record
 
-    def _unusable(self, done: str, flag: str) -> FileModeError:
+    def _mode_error(self, action: str, flag: str) -> FileModeError:
         state = f"opened with flag {self.flag!r}" if self.is_open else "closed"
         advice = f"Open it with flag {flag!r}" if self.is_open else "Open it again with `open`"
-        return FileModeError(f"{type(self).__name__} of {self.uri!r} is {state} and cannot be {done}. {advice}.")
+        return FileModeError(f"{type(self).__name__} of {self.uri!r} is {state} and cannot be {action}. {advice}.")

@@ -26,8 +26,8 @@ def library():
 @pytest.mark.parametrize("is_read", [True, False])
 def test_addresses_are_those_that_numpy_tells(monkeypatch, is_read):
     if not is_read:
-        monkeypatch.setattr(call_arguments, "_OFFSET", None)
-    elif call_arguments._OFFSET is None:
+        monkeypatch.setattr(call_arguments, "_DATA_OFFSET", None)
+    elif call_arguments._DATA_OFFSET is None:
         pytest.skip("this interpreter's objects are not where their id says")
     for x in (np.zeros((3, 4)), np.arange(12.0)[5:], np.float32([[1, 2]])):
         assert nd.raw_address(x)[0] == x.ctypes.data

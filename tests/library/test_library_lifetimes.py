@@ -139,7 +139,7 @@ def rebuilt():
     known = {*loading._LIBRARIES}
     yield build("operators.c", flags=["-DABI=10", '-DTAG="_v10"'])
     for path in {*loading._LIBRARIES} - known:
-        loading._forget(loading._LIBRARIES[path])
+        loading._unload(loading._LIBRARIES[path])
 
 
 def test_what_was_refused_and_is_built_again_is_opened_anew(tmp_path, library, rebuilt):

@@ -1,4 +1,4 @@
-"""`import mxnet` in processes that a program starts anew, as multiprocessing does: Python finds this file."""
+"""`import mxnet` in processes that multiprocessing spawns: Python finds this file."""
 
 if __name__ == "mxnet":
     import sys
@@ -7,4 +7,4 @@ if __name__ == "mxnet":
 
     del sys.modules["mxnet"]
     minpy.install_as_mxnet()
-    import mxnet  # type: ignore[import-not-found]  # noqa: F401 - Python returns what is there by now
+    import mxnet  # type: ignore[import-not-found]  # noqa: F401 - now minpy, which Python's own import returns

@@ -1,8 +1,8 @@
-"""Built libraries, kept in a folder: found by a key, whole or not at all, whoever else builds at the same time.
+"""Built libraries in a folder: found by a key, whole or not at all, even if other processes build at the same time.
 
 <root>/<name>-<key>/<name>.so      a library, and beside it
-                    build.json     what it was made of and its digest, written by who built it
-<root>/texts/<digest>/<name>.cc    sources that were given as texts
+                    build.json     its ingredients and its digest
+<root>/texts/<digest>/<name>.cc    sources that are texts
 <root>/locks/<two digits>          locked while one builds: empty files
 <root>/building-<key>-...          a library being built, renamed when it is done
 """
@@ -27,19 +27,19 @@ from minpy.library.building.compilers import SUFFIX
 
 __all__ = ["CACHE_VARIABLE", "LIMIT", "Cache", "default_root", "digest", "temporary_root"]
 
-# How many bytes of libraries a cache keeps; those that were not used for longest go first.
+# The bytes of libraries in a cache; the least recently used go first.
 LIMIT = 256 * 2**20
-# What was used within these seconds stays: another process may be about to load it.
-_IN_USE = 3600.0
-# What a builder has left that was killed, and texts that are not used any more, go after these seconds.
-_ABANDONED = 24 * 3600.0
-_FORGOTTEN = 30 * 24 * 3600.0
+# Libraries used within these seconds stay: another process may be about to load one.
+_IN_USE_SECONDS = 3600.0
+# Leftovers of killed builders, and unused texts, are removed after these seconds.
+_ABANDONED_SECONDS = 24 * 3600.0
+_UNUSED_SECONDS = 30 * 24 * 3600.0
 
 _RECORD = "build.json"
 
 
 def default_root() -> str:
-    """Return the folder of the cache where none is given."""
+    """Return the default folder of the cache."""
     return cache_folder("native")
 
 
@@ -47,7 +47,7 @@ _temporary: dict[int, str] = {}
 
 
 def temporary_root() -> str:
-    """Return a folder for this process, which is removed when it ends."""
+    """Return a temporary folder, which is removed when this process ends."""
     process = os.getpid()
     if process not in _temporary:
         folder = tempfile.mkdtemp(prefix="minpy-native-")
@@ -77,9 +77,9 @@ class Cache:
     Parameters
     ----------
     root : str
-        The folder; it is made when something is to be kept.
+        The folder; it is created when it is needed.
     bounded : bool
-        Whether to remove what was not used for longest, once there is more than `LIMIT`.
+        Whether to remove the least recently used libraries beyond `LIMIT`.
     """
 
     def __init__(self, root: str, bounded: bool) -> None:
@@ -87,7 +87,7 @@ class Cache:
         self.bounded = bounded
 
     def find(self, name: str, key: str) -> tuple[str, dict[str, Any]] | None:
-        """Return the path of a library that was built, and its record; None where there is none, or a damaged one."""
+        """Return the path of a built library and its record; None if there is none, or a damaged one."""
         folder = self._folder(name, key)
         path = os.path.join(folder, name + SUFFIX)
         try:
@@ -104,7 +104,7 @@ class Cache:
         return path, record
 
     def text(self, name: str, content: bytes) -> str:
-        """Return the path of a file with a source that was given as a text."""
+        """Return the path of a file with a source that is a text."""
         folder = os.path.join(self.root, "texts", digest(content)[:16])
         path = os.path.join(folder, f"{name}.cc")
         try:
@@ -116,7 +116,7 @@ class Cache:
             with contextlib.suppress(OSError):
                 os.utime(path)
             return path
-        self._make()
+        self._make_root()
         os.makedirs(folder, exist_ok=True)
         write_whole(path, iter([content]))
         return path
@@ -127,7 +127,7 @@ class Cache:
 
         `waiting` is called when there is one to wait for.
         """
-        self._make()
+        self._make_root()
         folder = os.path.join(self.root, "locks")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, key[:2]), "ab") as file:
@@ -135,14 +135,14 @@ class Cache:
 
     @contextlib.contextmanager
     def building(self, key: str, alone: bool) -> Iterator[str]:
-        """Make a folder to build in, and remove it in the end with all that is left in it.
+        """Make a folder to build in, and remove it in the end.
 
-        Where the key is locked, and one is `alone`, what others have left is of builders that were killed.
+        If the key is locked, and so this process is `alone`, other folders are leftovers of killed builders.
         """
         prefix = f"building-{key[:16]}-"
-        for left in os.listdir(self.root) if alone else ():
-            if left.startswith(prefix):
-                shutil.rmtree(os.path.join(self.root, left), ignore_errors=True)
+        for leftover in os.listdir(self.root) if alone else ():
+            if leftover.startswith(prefix):
+                shutil.rmtree(os.path.join(self.root, leftover), ignore_errors=True)
         folder = os.path.join(self.root, prefix + secrets.token_hex(4))
         os.mkdir(folder, 0o700)
         try:
@@ -161,30 +161,30 @@ class Cache:
         text = json.dumps({"key": key, "digest": digest(content), **record}, indent=1)
         with open(os.path.join(finished, _RECORD), "w", encoding="utf-8") as written:
             written.write(text)
-        place = self._folder(name, key)
+        destination = self._folder(name, key)
         for _ in range(3):
             with contextlib.suppress(OSError):
-                os.rename(finished, place)
+                os.rename(finished, destination)
                 break
             if self.find(name, key) is not None:  # where there are no locks: another was faster
                 break
             with contextlib.suppress(FileNotFoundError):  # damaged, or something else altogether
-                os.rename(place, os.path.join(folder, "damaged-" + secrets.token_hex(4)))
+                os.rename(destination, os.path.join(folder, "damaged-" + secrets.token_hex(4)))
         else:
-            os.rename(finished, place)
+            os.rename(finished, destination)
         if self.bounded:
-            self.clean(keep=place)
-        return os.path.join(place, name + SUFFIX)
+            self.clean(keep=destination)
+        return os.path.join(destination, name + SUFFIX)
 
     def clean(self, keep: str | None = None) -> None:
-        """Remove libraries beyond `LIMIT` bytes but for `keep`, old texts, and what killed builders have left."""
+        """Remove libraries beyond `LIMIT` bytes except `keep`, old texts, and leftovers of killed builders."""
         now = time.time()
         libraries = []
         with contextlib.suppress(OSError):
             for entry in _entries(self.root):
                 with contextlib.suppress(OSError):
                     if entry.name.startswith("building-"):
-                        if now - entry.stat().st_mtime > _ABANDONED:
+                        if now - entry.stat().st_mtime > _ABANDONED_SECONDS:
                             shutil.rmtree(entry.path, ignore_errors=True)
                     elif os.path.isfile(os.path.join(entry.path, _RECORD)):
                         used = os.stat(os.path.join(entry.path, _RECORD)).st_mtime
@@ -192,22 +192,22 @@ class Cache:
         total = 0
         for used, size, path in sorted(libraries, reverse=True):
             total += size
-            if total > LIMIT and path != keep and now - used > _IN_USE:
+            if total > LIMIT and path != keep and now - used > _IN_USE_SECONDS:
                 self._remove(path)
         with contextlib.suppress(OSError):
             for entry in _entries(os.path.join(self.root, "texts")):
                 with contextlib.suppress(OSError):
-                    if all(now - file.stat().st_mtime > _FORGOTTEN for file in _entries(entry.path)):
+                    if all(now - file.stat().st_mtime > _UNUSED_SECONDS for file in _entries(entry.path)):
                         shutil.rmtree(entry.path, ignore_errors=True)
 
     def _remove(self, path: str) -> None:
-        """Remove a library: nobody sees a part of it."""
-        away = os.path.join(self.root, f"building-removed-{secrets.token_hex(4)}")
+        """Remove a library at once, so that nobody sees a part of it."""
+        doomed = os.path.join(self.root, f"building-removed-{secrets.token_hex(4)}")
         with contextlib.suppress(OSError):
-            os.rename(path, away)
-            shutil.rmtree(away, ignore_errors=True)
+            os.rename(path, doomed)
+            shutil.rmtree(doomed, ignore_errors=True)
 
-    def _make(self) -> None:
+    def _make_root(self) -> None:
         if not os.path.isdir(self.root):
             os.makedirs(self.root, mode=0o700, exist_ok=True)
 

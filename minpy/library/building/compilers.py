@@ -1,4 +1,4 @@
-"""The C++ compiler of the system: which one it is, what it is told, and the flags of users, checked."""
+"""The C++ compiler of the system, its arguments, and the checks of users' flags."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 # Flags whose value may stand in a word of its own.
-_LINKING_PAIRS = frozenset({"-L", "-T", "-Xlinker", "-framework", "-l", "-rpath", "-u", "-weak_framework", "-z"})
-_PAIRS = _LINKING_PAIRS.union(
+_TWO_WORD_LINKING = frozenset({"-L", "-T", "-Xlinker", "-framework", "-l", "-rpath", "-u", "-weak_framework", "-z"})
+_TWO_WORD_FLAGS = _TWO_WORD_LINKING.union(
     """
     -D -I -U -Xassembler -Xclang -Xpreprocessor -arch -idirafter -imacros -include -iquote -isysroot -isystem
     -target -x --param --sysroot
@@ -36,8 +36,8 @@ _LINKING = ("-L", "-Wl,", "-fuse-ld", "-l", "-rdynamic", "-static-")
 _OBJECTS = (".a", ".dll", ".dylib", ".lib", ".o", ".obj", ".so", ".tbd")
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
 
-# What `compile` says itself: with these a compiler makes something else, or puts it somewhere else.
-_OWN = frozenset({"-E", "-M", "-MD", "-MF", "-MG", "-MJ", "-MM", "-MMD", "-MP", "-MQ", "-MT", "-S", "-c", "-o"})
+# Flags that `compile` sets itself: they change what a compiler writes, and where.
+_RESERVED = frozenset({"-E", "-M", "-MD", "-MF", "-MG", "-MJ", "-MM", "-MMD", "-MP", "-MQ", "-MT", "-S", "-c", "-o"})
 
 
 def checked_flags(flags: Any) -> list[str]:
@@ -60,12 +60,12 @@ def checked_flags(flags: Any) -> list[str]:
         if not flag.strip() or "\0" in flag:
             raise ArgumentValueError(f"library.compile: extra_flags[{position}] is {flag!r}, which is no flag.")
     for _, words in _grouped(checked):
-        _check_one(words[0])
+        _check_flag(words[0])
     return checked
 
 
-def _check_one(flag: str) -> None:
-    if flag in _OWN or (flag.startswith("-o") and not flag.startswith(("-openmp", "-objc"))):
+def _check_flag(flag: str) -> None:
+    if flag in _RESERVED or (flag.startswith("-o") and not flag.startswith(("-openmp", "-objc"))):
         raise ArgumentValueError(
             f"library.compile: extra_flags has {flag!r}, which compile says itself: it makes a shared library in its "
             "cache, and returns the path. build_dir says where the cache is."
@@ -79,7 +79,7 @@ def _check_one(flag: str) -> None:
 
 
 def from_environment(name: str) -> list[str]:
-    """Return the flags in an environment variable, such as CXXFLAGS."""
+    """Return the flags in an environment variable such as CXXFLAGS."""
     try:
         return shlex.split(os.environ.get(name, ""))
     except ValueError as error:
@@ -107,15 +107,15 @@ def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _grouped(flags: Sequence[str]) -> list[tuple[bool, list[str]]]:
-    """Return flags with the words that belong to them, and whether they are for the linker only."""
+    """Return flags with their values, and whether they are for the linker only."""
     groups = []
     position = 0
     while position < len(flags):
         flag = flags[position]
-        length = 2 if flag in _PAIRS else 1
+        length = 2 if flag in _TWO_WORD_FLAGS else 1
         words = list(flags[position : position + length])
         is_file = not flag.startswith(("-", "@")) and flag.lower().endswith(_OBJECTS)
-        groups.append((flag in _LINKING_PAIRS or flag.startswith(_LINKING) or is_file, words))
+        groups.append((flag in _TWO_WORD_LINKING or flag.startswith(_LINKING) or is_file, words))
         position += length
     return groups
 
@@ -141,17 +141,17 @@ _NAMES = ("g++", "clang++", "c++") if sys.platform == "win32" else ("c++", "g++"
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that answers."""
+    """A compiler that works."""
 
     command: tuple[str, ...]  # the program, as a path, and the arguments that it always gets
-    version: str  # what it says of itself
-    target: str  # what it makes programs for: "x86_64-linux-gnu"
-    # What it defines by itself, with the flags that it was asked with: its standard, the processor's instructions.
+    version: str  # the output of --version
+    target: str  # such as "x86_64-linux-gnu"
+    # The macros that it predefines with the flags: of its standard, of the processor's instructions.
     macros: dict[str, str]
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """Its name in messages."""
         programs = [word for word in self.command if not word.startswith("-")]
         return os.path.basename(programs[-1])  # of "ccache g++" the latter
 
@@ -187,7 +187,7 @@ def find_compiler(flags: Sequence[str] = ()) -> Compiler:
     command = _command()
     version = _output_of([*command, "--version"])
     target = _output_of([*command, "-dumpmachine"]).strip()
-    # Flags that it does not take are reported when it compiles.
+    # Unknown flags are reported when it compiles.
     defined = run([*command, "-std=c++17", *flags, "-dM", "-E", "-x", "c++", os.devnull])
     lines = defined.output.splitlines() if defined.status == 0 else []
     words = [line.split(" ", 2) for line in lines if line.startswith("#define ")]

@@ -1,4 +1,4 @@
-"""What a compiler says, read: the first error on top, with file and line, and what to do about the usual ones."""
+"""Compilers' messages: the first error comes first, with file and line, and advice for the usual errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ERROR = re.compile(r"^(?!collect2:)(?:.+:\d+(?::\d+)?|[^\s:]+): (?:fatal )?erro
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: ", re.IGNORECASE)
 _WARNING = re.compile(r"(?:^|: )warning: ", re.MULTILINE | re.IGNORECASE)
 _SNIPPET = re.compile(r"^\s*\d* \|")
-# Of linkers, which say it in their own ways.
+# Errors of linkers.
 _LINKER = re.compile(
     r"undefined reference to|undefined symbol|Undefined symbols|multiple definition of|duplicate symbol|cannot find -l"
     r"|unable to find library|library not found for|library '[^']*' not found|recompile with -fPIC"
 )
 
-# What the usual errors ask for: the first that fits.
+# Advice for the usual errors; the first match counts.
 _ADVICE = (
     (r"No space left on device", "Make room there, or set the environment variable MINPY_CACHE to another folder."),
     (
@@ -89,7 +89,7 @@ _ADVICE = (
 
 
 def first_error(output: str) -> tuple[str, str | None, int | None]:
-    """Return the first error in what a compiler or linker said, with its lines of source, and its file and line.
+    """Return the first error in the output of a compiler or linker, with its lines of source, and its file and line.
 
     Examples
     --------
@@ -117,12 +117,12 @@ def has_warnings(output: str) -> bool:
 
 
 def plain(output: str) -> str:
-    """Return what a compiler said without colors."""
+    """Return a compiler's output without colors."""
     return _COLORS.sub("", output)
 
 
 def build_error(compiler: Compiler, action: str, failed: Sequence[Ran]) -> BuildError:
-    """Return the error for commands that failed: the first error, what to do, then all that was said."""
+    """Return the error for commands that failed: the first error, advice, then the whole output."""
     output = "\n".join(text for text in (plain(ran.output).strip() for ran in failed) if text)
     first, file, line = first_error(output)
     parts = [f"library.compile: {compiler.name} cannot {action}."]

@@ -1,4 +1,4 @@
-"""How a library is built: its sources and what they include, a key made of all that goes into it, the commands."""
+"""How a library is built: its sources and their includes, the commands, and a key computed from all of them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from minpy.library.building.compilers import SUFFIX, Compiler, files_among, find
 from minpy.library.building.diagnostics import build_error, has_warnings, plain
 from minpy.library.building.processes import run_all, shown
 
-__all__ = ["Order", "Recipe", "Source", "checked_name", "checked_sources", "default_name", "included", "key_of"]
+__all__ = ["BuildPlan", "Recipe", "Source", "checked_name", "checked_sources", "default_name", "included", "key_of"]
 
 LANGUAGES = {".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".c": "c"}
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
-_REGISTERS = re.compile(r"\bREGISTER_(?:OP|PARTITIONER|PASS)\s*\(\s*(\w+)")
-_WINDOWS = frozenset({"aux", "con", "nul", "prn", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))})
+_REGISTRATION = re.compile(r"\bREGISTER_(?:OP|PARTITIONER|PASS)\s*\(\s*(\w+)")
+_RESERVED_NAMES = frozenset({"aux", "con", "nul", "prn", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))})
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source, which has been read."""
+    """A source that has been read."""
 
     path: str | None  # absolute, of a file; None for a text
     language: str  # "c++" or "c"
@@ -54,7 +54,7 @@ def checked_sources(sources: Any) -> list[Source]:
 
 
 def _is_text(source: Any) -> bool:
-    return isinstance(source, str) and ("\n" in source or _REGISTERS.search(source) is not None)
+    return isinstance(source, str) and ("\n" in source or _REGISTRATION.search(source) is not None)
 
 
 def _text(source: str) -> Source:
@@ -70,7 +70,7 @@ def _file(source: Any) -> Source:
     if os.path.isdir(path):
         raise ArgumentValueError(f"library.compile: the source {name!r} is a folder; list its files{_files_in(path)}.")
     if suffix.lower() not in LANGUAGES and os.path.exists(path):
-        raise ArgumentValueError(f"library.compile: the source {name!r} {_of_suffix(suffix)}.")
+        raise ArgumentValueError(f"library.compile: the source {name!r} {_suffix_advice(suffix)}.")
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -92,7 +92,7 @@ def _files_in(folder: str) -> str:
     return f": {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}" if names else ""
 
 
-def _of_suffix(suffix: str) -> str:
+def _suffix_advice(suffix: str) -> str:
     if suffix in (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc"):
         return "is a header: name the files that include it; it is found, and watched, through them"
     if suffix in (".so", ".dylib", ".dll"):
@@ -110,7 +110,7 @@ def checked_name(name: Any) -> str:
     """Return the name of a library."""
     if not isinstance(name, str):
         raise ArgumentError(f"library.compile: name must be a str, got {describe(name)}.")
-    if not _NAME.fullmatch(name) or name.split(".")[0].lower() in _WINDOWS or name.endswith("."):
+    if not _NAME.fullmatch(name) or name.split(".")[0].lower() in _RESERVED_NAMES or name.endswith("."):
         raise ArgumentValueError(
             f"library.compile: name {name!r} cannot be the name of a library: letters, digits and _ - + . of ASCII, "
             f"the first no - + or ., at most 100; {default_name_of(name)!r} would do."
@@ -119,22 +119,22 @@ def checked_name(name: Any) -> str:
 
 
 def default_name(sources: Iterable[Source]) -> str:
-    """Return what to call a library: as its first file, or else as the first thing that its text registers."""
+    """Return a library's default name: that of its first file, or of the first operator that its text registers."""
     first, *_ = sources
     if first.path is not None:
         return default_name_of(os.path.splitext(os.path.basename(first.path))[0])
-    registered = _REGISTERS.search(first.content.decode("utf-8", "replace"))
+    registered = _REGISTRATION.search(first.content.decode("utf-8", "replace"))
     return registered[1] if registered else "operators"
 
 
 def default_name_of(text: str) -> str:
-    """Return a name of a library that is like a text."""
+    """Return a valid library name that resembles a text."""
     name = re.sub(r"[^A-Za-z0-9_.+-]+", "_", text).lstrip(".+-").rstrip(".")[:100]
-    return f"{name}_" if name.split(".")[0].lower() in _WINDOWS else name or "operators"
+    return f"{name}_" if name.split(".")[0].lower() in _RESERVED_NAMES else name or "operators"
 
 
 def included(rule: str) -> list[str]:
-    """Return the files in a rule of make, as compilers write what a file depends on.
+    """Return the files in a make rule, in which compilers write a file's dependencies.
 
     Compilers escape blanks, # and $ only; a backslash before anything else is a part of a name.
 
@@ -150,17 +150,17 @@ def included(rule: str) -> list[str]:
 
 
 def _unescaped(word: str) -> str:
-    def one(match: re.Match[str]) -> str:
+    def unescape(match: re.Match[str]) -> str:
         backslashes, mark = match.groups()
         return "\\" * (len(backslashes) // 2) + mark
 
-    word = re.sub(r"(\\+)([ \t])", one, word)
+    word = re.sub(r"(\\+)([ \t])", unescape, word)
     return word.replace("\\#", "#").replace("$$", "$")
 
 
-_FORMAT = 1  # of what a key is made of, and of what the cache holds
+_FORMAT = 1  # of keys, and of the cache
 
-# What compilers heed besides their arguments.
+# Environment variables that compilers read.
 _VARIABLES = (
     "COMPILER_PATH",
     "CPATH",
@@ -176,7 +176,7 @@ _VARIABLES = (
 
 
 def key_of(ingredients: Mapping[str, Any]) -> str:
-    """Return the key of a library: a digest of all that goes into it, in which the order of lists counts.
+    """Return the key of a library: a digest of all its ingredients, in which the order of lists counts.
 
     Examples
     --------
@@ -188,15 +188,15 @@ def key_of(ingredients: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a user asks for: a library's name, its sources, further flags; `include` is the folder of the header."""
+    """A user's request: a library's name, its sources, further flags; `include` is the folder of the header."""
 
     name: str
     sources: Sequence[Source]
     flags: Sequence[str]
     include: str
 
-    def order(self, cache: Cache) -> Order:
-        """Return what is to be done, with the files and the compiler as they are now; texts go into the cache."""
+    def order(self, cache: Cache) -> BuildPlan:
+        """Return the plan of the build, with the present files and compiler; texts go into the cache."""
         compiling, linking = split_flags(self.flags)
         flags = {
             language: [*from_environment("CPPFLAGS"), *from_environment(variable), *compiling]
@@ -215,11 +215,11 @@ class Recipe:
                 path = cache.text(self.name + (f"_{texts}" if texts else ""), source.content)
                 texts += 1
             files.append((path, source.language))
-        return Order(self.name, self.flags, files, flags, includes, linking, compiler)
+        return BuildPlan(self.name, self.flags, files, flags, includes, linking, compiler)
 
 
-class Order:
-    """A library to be built."""
+class BuildPlan:
+    """The commands that build a library, and the files that they read."""
 
     def __init__(
         self,
@@ -241,14 +241,14 @@ class Order:
             for path, language in files
         ]
         named = files_among([*flags["c++"], *flags["c"], *linking])
-        self._read = [*self._dependencies(), *named, *_within(includes[1])]
-        self._contents = _contents(self._read)
+        self._input_files = [*self._dependencies(), *named, *_files_below(includes[1])]
+        self._digests = _contents(self._input_files)
         self._ingredients: dict[str, Any] = {
             "format": _FORMAT,
             "name": name,
             "given": list(user_flags),
             "sources": [*files],
-            "files": self._contents,
+            "files": self._digests,
             "commands": self._commands,
             "linking": self._link([], ""),
             "version": compiler.version,
@@ -259,8 +259,8 @@ class Order:
         self.key = key_of(self._ingredients)
 
     def is_current(self) -> bool:
-        """Tell whether all files say still what they said when the key was made."""
-        return _contents(self._read) == self._contents
+        """Tell whether all files are as they were when the key was computed."""
+        return _contents(self._input_files) == self._digests
 
     def build(self, folder: str, say: Callable[[str], None]) -> tuple[str, dict[str, Any]]:
         """Compile and link."""
@@ -272,12 +272,12 @@ class Order:
         for step in (commands, [link]):
             for command in step:
                 say(shown(command))
-            ended = run_all(step, folder)
-            failed = [ran for ran in ended if ran.status != 0]
+            finished = run_all(step, folder)
+            failed = [ran for ran in finished if ran.status != 0]
             if failed:
                 action = f"link {self._name}" if step[0] is link else f"compile {_names(self._files)}"
                 raise build_error(self._compiler, action, failed)
-            outputs += [plain(ran.output).rstrip() for ran in ended]
+            outputs += [plain(ran.output).rstrip() for ran in finished]
         text = "\n".join(filter(None, outputs))
         say(text)
         if not os.path.isfile(built) or not os.path.getsize(built):
@@ -291,13 +291,13 @@ class Order:
     def _dependencies(self) -> list[str]:
         """Return the files that the sources include, themselves among them."""
         commands = [[*command, "-M", "-MT", "key"] for command in self._commands]
-        ended = run_all(commands)
-        failed = [ran for ran in ended if ran.status != 0]
+        finished = run_all(commands)
+        failed = [ran for ran in finished if ran.status != 0]
         if failed:
             raise build_error(self._compiler, f"compile {_names(self._files)}", failed)
         dependencies = dict.fromkeys(path for path, _ in self._files)
-        for ran in ended:
-            _, _, rule = ran.output.rpartition("key:")  # below what it may warn of
+        for ran in finished:
+            _, _, rule = ran.output.rpartition("key:")  # after warnings
             dependencies.update(dict.fromkeys(os.path.abspath(path) for path in included(f"key:{rule}")))
         return [*dependencies]
 
@@ -310,7 +310,7 @@ def _names(files: Sequence[tuple[str, str]]) -> str:
     return ", ".join(os.path.basename(path) for path, _ in files)
 
 
-def _within(folder: str) -> list[str]:
+def _files_below(folder: str) -> list[str]:
     return sorted(os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
 
 

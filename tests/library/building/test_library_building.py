@@ -225,7 +225,7 @@ class TestIncluded:
         order = Recipe("one", [Source(str(source), "c++", b"int y;\n")], flags, building.include_dir()).order(
             Cache(str(tmp_path / "cache"), False)
         )
-        contents = dict(order._contents)
+        contents = dict(order._digests)
         assert contents.get(str(tmp_path / name)) == cache.digest(b"int x;\n")
 
     def test_rules(self):
@@ -461,6 +461,6 @@ class TestFolders:
 
     def test_nothing_of_a_folder_of_ones_own_is_removed(self, fake, tmp_path, monkeypatch):
         monkeypatch.setattr(cache, "LIMIT", 1)
-        monkeypatch.setattr(cache, "_IN_USE", -1.0)
+        monkeypatch.setattr(cache, "_IN_USE_SECONDS", -1.0)
         libraries = [building.compile(TEXT, name=f"n{number}", build_dir=tmp_path / "own").path for number in range(3)]
         assert all(map(os.path.exists, libraries))

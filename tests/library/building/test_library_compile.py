@@ -69,7 +69,7 @@ def forget(monkeypatch):
     yield
     for path, one in [*loading._LIBRARIES.items()]:
         if path not in before:
-            loading._forget(one)
+            loading._unload(one)
 
 
 def scaled(name="building_scale"):
