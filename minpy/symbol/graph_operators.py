@@ -101,11 +101,11 @@ class RunnableGraph:
     Examples
     --------
     >>> import minpy as mx, numpy as np
-    >>> twice = mx.graph.register_partitioner('twice', ['exp'], replace=True)
-    >>> @twice.run
+    >>> partitioner = mx.graph.register_partitioner('twice_of_exp', ['exp'], replace=True)
+    >>> @partitioner.run
     ... def run_twice(graph, x):
     ...     return graph(x) + graph(x)
-    >>> mx.sym.exp(mx.sym.var('x')).optimize_for('twice').eval(x=mx.nd.zeros((1,)))
+    >>> mx.sym.exp(mx.sym.var('x')).optimize_for('twice_of_exp').eval(x=mx.nd.zeros((1,)))
     [
     [2.]
     <NDArray 1 @cpu(0)>]
