@@ -12,6 +12,7 @@ __all__ = ["install"]
 _EXTENSIONS = {
     "Operator.check": "minpy.checking:check_operator",
     "Operator.compile": "minpy.jit.compiled_operators:install",
+    "Operator.infer": "minpy.frameworks.inference:infer",
     "Operator.trace_report": "minpy.capture.report:trace_report",
     # The class of arrays that functions written for NumPy, or for MXNet, are given.
     "array of mxnet": "minpy.ndarray.ndarray:NDArray",
