@@ -243,7 +243,7 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
 
     @classmethod
     def record(cls, derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Call it at one level of `torch.func`'s transforms, as kernels of PyTorch's own are: the rest is its matter."""
+        """Call it at one level of `torch.func`'s transforms, as kernels of PyTorch's own are."""
         result: tuple[Any, ...]
         if not _transforms_active():
             result = cls.apply(derivative, registered, *tensors)
