@@ -49,7 +49,7 @@ def caller(entry: Registered) -> Callable[..., Any]:
     given = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
     compiled = [given, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
     values = inputs[0] if schema.variadic else f"({''.join(f'{name}, ' for name in inputs)})"
-    named = "".join(f"({form.name!r}, {form.name}), " for form in schema.attributes)
+    named = "".join(f"{form.name}, " for form in schema.attributes)
     name = entry.operator.__name__ if entry.operator.__name__.isidentifier() else "call"
     source = (
         f"def {name}({', '.join(parameters)}):\n"
@@ -76,16 +76,19 @@ def _for_graph(form: Any) -> str:
 
 def _eager_call(entry: Registered) -> Callable[..., Any]:
     """Return the function that a call comes to when no graph is made."""
-    kind_of = entry.kind
-    no_attributes = entry.kind((), ()) if not entry.schema.attributes else None
+    kinds: dict[tuple[Any, ...], Any] = {}
 
-    def eager(values: tuple[Any, ...], attributes: tuple[tuple[str, Any], ...]) -> Any:
-        kind = no_attributes
+    def eager(values: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
+        try:
+            kind = kinds.get(attributes)
+        except TypeError:  # a list, or a dict
+            kind = None
+        if kind is None or kind.operator is not entry.operator:
+            kind = _kind(entry, kinds, attributes)
         if not is_plain(values):
             values, absent = _tensors(entry, values)
-            kind = kind_of(absent, attributes)
-        elif kind is None:
-            kind = kind_of((), attributes)
+            if absent:
+                kind = entry.kind(absent, kind.attributes)
         if _is_autocast_enabled("cpu"):
             values = tuple([_uncast(value) for value in values])
         if not is_plain(values) or is_followed():
@@ -98,6 +101,19 @@ def _eager_call(entry: Registered) -> Callable[..., Any]:
         return results[0] if kind.is_single else tuple(results)
 
     return eager
+
+
+def _kind(entry: Registered, kinds: dict[tuple[Any, ...], Any], attributes: tuple[Any, ...]) -> Any:
+    """Return the kind of calls with attributes, and note it where these tell it from all others."""
+    forms = entry.schema.attributes
+    named = tuple([(form.name, form.convert(value)) for form, value in zip(forms, attributes, strict=True)])
+    kind = entry.kind((), named)
+    # As keys, 0.0 and -0.0 are equal, and so are 1 and True where the schema does not say which of them is meant.
+    if all(form.is_typed for form in forms) and 0.0 not in attributes:
+        if len(kinds) > 1000:
+            kinds.clear()
+        kinds[attributes] = kind
+    return kind
 
 
 def _uncast(tensor: Any) -> Any:

@@ -71,10 +71,19 @@ def registered(operator: Any, schema: Schema, name: str | None, namespace: str, 
 class CallKind:
     """Calls of an operator with the same attributes, and the same inputs left out: what is worked out once."""
 
-    __slots__ = ("derivative", "is_single", "live_for", "may_return_integers", "reads", "registered")
+    __slots__ = (
+        "attributes",
+        "derivative",
+        "is_single",
+        "live_for",
+        "may_return_integers",
+        "operator",
+        "reads",
+        "registered",
+    )
 
-    def __init__(self, derivative: Derivative, entry: Registered) -> None:
-        self.derivative = derivative
+    def __init__(self, derivative: Derivative, entry: Registered, attributes: tuple[tuple[str, Any], ...]) -> None:
+        self.derivative, self.operator, self.attributes = derivative, derivative.operator, attributes
         self.registered = entry
         self.is_single = not derivative.returns_tuple
         self.may_return_integers = True
@@ -156,7 +165,7 @@ class Registered:
             key = absent, repr(attributes), self.operator  # type: ignore[assignment]
             kind = self._kinds.get(key)
         if kind is None or 0.0 in [value for _, value in attributes if type(value) is float]:  # 0.0 equals -0.0
-            kind = CallKind(self.derivative_of(absent, dict(attributes)), self)
+            kind = CallKind(self.derivative_of(absent, dict(attributes)), self, attributes)
             if len(self._kinds) > 1000:
                 self._kinds.clear()
             self._kinds[key] = kind
