@@ -24,11 +24,23 @@ from minpy.core.operator import Operator
 from minpy.core.output_counts import returns_tuple_of_one
 from minpy.core.signatures import bind
 from minpy.frameworks.inference import ArraySpec, spec_of
+from minpy.frameworks.sizes import SizedRecorder
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value, topological, variable
 from minpy.numpy_table.table import row_of
 
 __all__ = ["TracedOperator", "TracedSteps", "traced", "traced_definition"]
+
+
+class PlainRecorder(Recorder):
+    """A recorder of a trace."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(GraphBuilder(), title, ArrayProxy, LIMIT)
+
+    def like(self, title: str) -> PlainRecorder:
+        """Return the recorder of a part."""
+        return PlainRecorder(title)
 
 
 class TracedSteps:
@@ -46,16 +58,31 @@ class TracedSteps:
         What noted the steps.
     reads : Reads
         What the functions refer to outside: globals, what closures hold, attributes.
+    arguments : sequence, optional
+        What the operator was traced for: an `ArraySpec`, or a number, for each of its inputs. Their arrays are the last
+        of `inputs`.
+    retrace : callable, optional
+        Returns the same steps for other shapes of the operator's inputs.
     """
 
     def __init__(
-        self, name: str, inputs: Sequence[Value], outputs: Sequence[Value], recorder: Recorder, reads: Reads
+        self,
+        name: str,
+        inputs: Sequence[Value],
+        outputs: Sequence[Value],
+        recorder: PlainRecorder | SizedRecorder,
+        reads: Reads,
+        arguments: Sequence[Any] = (),
+        retrace: Callable[[Sequence[Any]], TracedSteps] | None = None,
     ) -> None:
         self.name = name
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.reads = reads
-        self._recorder = recorder
+        self.recorder = recorder
+        self.arguments = tuple(arguments)
+        # Traces the same for inputs of the operator of other shapes, by proxies that note what is chosen by lengths.
+        self.retrace = retrace
         order = topological(self.outputs)
         read = {node for node in order if node.operator is None}
         self.captured = tuple(node for node in reads.nodes if node in read)
@@ -63,16 +90,16 @@ class TracedSteps:
 
     def spec(self, value: Value) -> ArraySpec:
         """Return the shape and dtype of a value."""
-        shape, dtype = self._recorder.outputs[value]
+        shape, dtype = self.recorder.outputs[value]
         return ArraySpec(tuple(shape), numpy.dtype(dtype))
 
     def place(self, node: Node) -> SourceLocation | None:
         """Return the line of the user's code that a step comes from; None where there is none."""
-        return self._recorder.places.get(node)
+        return self.recorder.places.get(node)
 
     def function(self, node: Node) -> Any:
         """Return the function of NumPy's that became an operator in a step; None for a step that is a call itself."""
-        return self._recorder.functions.get(node)
+        return self.recorder.functions.get(node)
 
     @property
     def input_specs(self) -> tuple[ArraySpec, ...]:
@@ -106,7 +133,7 @@ class TracedSteps:
             attributes = "".join(f", {name}={value!r}" for name, value in node.attributes.items())
             place = self.place(node)
             where = "" if place is None else f"  # line {place.line}: {place.text}"
-            spec = self.spec(Value(node)) if Value(node) in self._recorder.outputs else ""
+            spec = self.spec(Value(node)) if Value(node) in self.recorder.outputs else ""
             lines.append(f"    v{number} = {step_name(self, node)}({shown}{attributes}) -> {spec}{where}")
         given = ", ".join(f"{names[value.node]}: {self.spec(value)}" for value in self.inputs)
         returned = ", ".join(_shown(value, names) for value in self.outputs)
@@ -142,10 +169,17 @@ class TracedOperator:
     `op.traced` makes it; see there.
     """
 
-    def __init__(self, operator: Any, specs: Sequence[Any], attributes: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        operator: Any,
+        specs: Sequence[Any],
+        attributes: dict[str, Any],
+        new_recorder: Callable[[str], Any] = PlainRecorder,
+    ) -> None:
         self.operator = operator
         self.specs = tuple(specs)
         self.attributes = attributes
+        self._new_recorder = new_recorder
         self._gradients: dict[tuple[int, ...], TracedSteps | str] = {}
         self._forward: TracedSteps | None = None
         self._forward_reason: str | None = None
@@ -253,7 +287,7 @@ class TracedOperator:
 
     def _trace_forward(self) -> TracedSteps:
         operator = self.operator
-        recorder, reads = _new_recorder(operator.__name__), Reads()
+        recorder, reads = self._new_recorder(operator.__name__), Reads()
         inputs = [_proxy(recorder, spec, operator.argument_name(index)) for index, spec in enumerate(self.specs)]
         if not isinstance(operator, Operator):
             raise recorder.refuse(f"it is a {type(operator).__name__}, which has no function of NumPy's to trace")
@@ -261,11 +295,19 @@ class TracedOperator:
             outputs = capture_forward(recorder, reads, operator, inputs, self.attributes)
         else:
             outputs = traced_definition(recorder, operator, inputs, self.attributes)
-        return TracedSteps(operator.__name__, _values(inputs), [output.value for output in outputs], recorder, reads)
+        return TracedSteps(
+            operator.__name__,
+            _values(inputs),
+            [output.value for output in outputs],
+            recorder,
+            reads,
+            self.specs,
+            lambda shapes: self.at(shapes).forward,
+        )
 
     def _trace_vjp(self, positions: tuple[int, ...]) -> TracedSteps:
         operator = self.operator
-        recorder, reads = _new_recorder(operator.__name__), Reads()
+        recorder, reads = self._new_recorder(operator.__name__), Reads()
         cotangents = tuple(_proxy(recorder, spec, f"cotangent{index}") for index, spec in enumerate(self.outputs))
         results = tuple(_proxy(recorder, spec, f"output{index}") for index, spec in enumerate(self.outputs))
         inputs = [_proxy(recorder, spec, operator.argument_name(index)) for index, spec in enumerate(self.specs)]
@@ -295,20 +337,30 @@ class TracedOperator:
             [gradients[index].value for index in positions],
             recorder,
             reads,
+            self.specs,
+            lambda shapes: self.at(shapes).vjp(positions),
         )
+
+    def at(self, shapes: Sequence[Any]) -> TracedOperator:
+        """Return the operator traced for other shapes, by proxies that note what is chosen by lengths.
+
+        `shapes`: a shape for each input, or None for one that is no array.
+        """
+        specs = [
+            ArraySpec(tuple(shape), spec.dtype) if isinstance(spec, ArraySpec) else spec
+            for spec, shape in zip(self.specs, shapes, strict=True)
+        ]
+        return TracedOperator(self.operator, specs, self.attributes, SizedRecorder(self.operator.__name__).like)
 
 
 def _values(proxies: Sequence[Any]) -> list[Value]:
     return [proxy.value for proxy in proxies if isinstance(proxy, ArrayProxy)]
 
 
-def _new_recorder(title: str) -> Recorder:
-    return Recorder(GraphBuilder(), title, ArrayProxy, LIMIT)
-
-
 def _proxy(recorder: Recorder, spec: Any, name: str) -> Any:
     if isinstance(spec, ArraySpec):
-        return ArrayProxy.from_outside(recorder, variable(name), spec.shape, spec.dtype)
+        proxy: ArrayProxy = recorder.proxy_class.from_outside(recorder, variable(name), spec.shape, spec.dtype)
+        return proxy
     return spec
 
 

@@ -6,6 +6,7 @@ constants. A row is a function from a `Call` and the call's arguments to the tex
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import linecache
@@ -20,14 +21,12 @@ from minpy.capture import steps as capture_steps
 from minpy.capture.noting import in_container
 from minpy.capture.numpy_functions import bound_arguments
 from minpy.capture.places import CaptureRefused
-from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
-from minpy.capture.recorder import Recorder
 from minpy.core.errors import NotTraceableError
 from minpy.core.operator import Operator
 from minpy.frameworks.inference import ArraySpec
+from minpy.frameworks.sizes import PROBES, Unproven, generalized, symbols_of
 from minpy.frameworks.tracing import TracedSteps, step_name, traced_definition
-from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value, variable
 from minpy.importing import import_module
 from minpy.numpy_table.table import row_of
@@ -395,12 +394,12 @@ class _Source:
     def _expanded(self, node: Node, inputs: Sequence[Any]) -> list[Operand]:
         """Write what the definition of a built-in operator does."""
         operator = node.operator
-        recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
+        recorder = self.steps.recorder.like(operator.__name__)
         proxies, variables = [], []
         for value in inputs:
             if isinstance(value, Operand):
                 variables.append((variable("argument"), value))
-                proxies.append(ArrayProxy.from_outside(recorder, variables[-1][0], value.shape, value.dtype))
+                proxies.append(recorder.proxy_class.from_outside(recorder, variables[-1][0], value.shape, value.dtype))
             else:
                 proxies.append(value)
         attributes = dict(node.attributes)
@@ -483,7 +482,7 @@ def _no_equal(dialect: Dialect, steps: TracedSteps, node: Node, reason: str) -> 
     )
 
 
-def translate(steps: TracedSteps, dialect_of: Any) -> Callable[..., tuple[Any, ...]]:
+def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) -> Callable[..., tuple[Any, ...]]:
     """Return traced steps as a function of a framework's arrays.
 
     Parameters
@@ -492,13 +491,18 @@ def translate(steps: TracedSteps, dialect_of: Any) -> Callable[..., tuple[Any, .
         `op.traced(...).forward`, or `op.traced(...).vjp(positions)`.
     dialect_of : Dialect or str
         'torch' or 'jax'.
+    any_lengths : bool
+        Whether the source is to be right for arrays of other lengths, too, where that can be proved: it then has
+        expressions such as `a0.shape[1]` in the place of lengths.
 
     Returns
     -------
     callable
         Takes the arrays of `steps.inputs`, flat, and those of `steps.captured`, which by default are as they were when
-        this was called; returns a tuple. `source` is its source. It is right for the shapes and dtypes that were
-        traced.
+        this was called; returns a tuple. `source` is its source. It is right for the dtypes that were traced, and for
+        their shapes; if `polymorphic`, for all for which `fits(*shapes)` is true: shapes of the operator's inputs, of
+        as many axes, where lengths of 0 and 1 are as they were, all others are two or more, and equal where one symbol
+        stands for them in `symbols`. If not, `why_not` says what is in the way.
 
     Raises
     ------
@@ -506,6 +510,30 @@ def translate(steps: TracedSteps, dialect_of: Any) -> Callable[..., tuple[Any, .
         Where the framework has no equal of a step: the message says which, and on which line it is.
     """
     framework = dialect(dialect_of) if isinstance(dialect_of, str) else dialect_of
+    written = _written(steps, framework)
+    text, symbols, why_not = written.text, None, "it was not asked for"
+    if any_lengths:
+        try:
+            text, symbols = _of_any_lengths(steps, framework, written)
+        except Unproven as error:
+            why_not = f"{steps.name}: {error}"
+    function: Any = made_function(written.title, text, {**framework.scope(), **written.scope})
+    function.polymorphic, function.symbols = symbols is not None, symbols
+    function.why_not = why_not if symbols is None else ""
+    shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
+    function.fits = functools.partial(_fits, symbols if symbols is not None else shapes)
+    return function  # type: ignore[no-any-return]
+
+
+class _Written(NamedTuple):
+    """A function's name, its text, and what stands in its scope beside what its framework puts there."""
+
+    title: str
+    text: str
+    scope: dict[str, Any]
+
+
+def _written(steps: TracedSteps, framework: Dialect) -> _Written:
     source = _Source(steps, framework)
     names = []
     for index, value in enumerate(steps.inputs):
@@ -531,7 +559,86 @@ def translate(steps: TracedSteps, dialect_of: Any) -> Callable[..., tuple[Any, .
     title = "".join(letter if letter.isalnum() else "_" for letter in steps.name)
     body = [*source.lines, f"return {', '.join(returned)}{',' if len(returned) == 1 else ''}"]
     text = f"def {title}({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in body)
-    return made_function(title, text, {**framework.scope(), **source.scope})
+    return _Written(title, text, source.scope)
+
+
+def _of_any_lengths(
+    steps: TracedSteps, framework: Dialect, written: _Written
+) -> tuple[str, list[list[int | str] | None]]:
+    """Return (the source with expressions in the place of lengths, the symbols of the lengths of the inputs).
+
+    Lengths that are equal may be equal by chance, or have to be: first each is one of its own.
+    """
+    shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
+    untied, tied = symbols_of(shapes, tied=False), symbols_of(shapes, tied=True)
+    try:
+        return _for_symbols(steps, framework, written, untied), untied
+    except (Unproven, NotTraceableError):
+        if untied == tied:
+            raise
+    try:
+        return _for_symbols(steps, framework, written, tied), tied
+    except NotTraceableError as error:
+        raise Unproven(f"for other lengths {error}") from None
+
+
+def _for_symbols(
+    steps: TracedSteps, framework: Dialect, written: _Written, symbols: Sequence[Sequence[int | str] | None]
+) -> str:
+    if steps.retrace is None:
+        raise Unproven("it is not traced from an operator")
+    texts: dict[str, str] = {}
+    traced: dict[str, int] = {}
+    offset = len(steps.inputs) - sum(row is not None for row in symbols)
+    arrays = [(row, spec.shape) for row, spec in zip(symbols, steps.arguments, strict=True) if row is not None]
+    for position, (row, shape) in enumerate(arrays):
+        for axis, symbol in enumerate(row):
+            if isinstance(symbol, str):
+                texts.setdefault(symbol, f"a{offset + position}.shape[{axis}]")
+                traced.setdefault(symbol, shape[axis])
+    if len(texts) > len(PROBES[0]):
+        raise Unproven("its inputs have too many lengths")
+    sources, lengths = [written.text], [traced]
+    for probe in PROBES if texts else ():
+        lengths.append(dict(zip(texts, probe, strict=False)))
+        retraced = steps.retrace(
+            [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
+        )
+        chosen = getattr(retraced.recorder, "scalars", None)
+        if chosen is not None and chosen.conditions:
+            raise Unproven("it chooses by lengths, or asks for one as a number of Python's")
+        again = _written(retraced, framework)
+        sources.append(again.text)
+        if again.scope.keys() != written.scope.keys() or any(
+            not _is_same(value, written.scope[name]) for name, value in again.scope.items()
+        ):
+            raise Unproven("it has arrays of constants that depend on lengths")
+    return generalized(sources, lengths, texts)
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    if not hasattr(value, "shape"):
+        return value == other or value != value
+    first, second = numpy.asarray(value), numpy.asarray(other)
+    return first.shape == second.shape and first.dtype == second.dtype and first.tobytes() == second.tobytes()
+
+
+def _fits(symbols: Sequence[Sequence[int | str] | None], *shapes: Any) -> bool:
+    """Tell whether shapes have the lengths of a pattern."""
+    expected = [row for row in symbols if row is not None]
+    if len(expected) != len(shapes):
+        return False
+    lengths: dict[str, int] = {}
+    for row, shape in zip(expected, shapes, strict=True):
+        if len(row) != len(shape):
+            return False
+        for symbol, length in zip(row, shape, strict=True):
+            if isinstance(symbol, str):
+                if length < 2 or lengths.setdefault(symbol, length) != length:
+                    return False
+            elif length != symbol:
+                return False
+    return True
 
 
 def made_function(title: str, text: str, scope: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
