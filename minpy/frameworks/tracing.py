@@ -18,7 +18,7 @@ from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import LIMIT, Recorder
-from minpy.capture.rule_capture import RuleCall, capture_rule
+from minpy.capture.rule_capture import RuleCall, capture_jvp_rule, capture_rule
 from minpy.core.errors import NotTraceableError, describe
 from minpy.core.operator import Operator
 from minpy.core.output_counts import returns_tuple_of_one
@@ -265,6 +265,36 @@ class TracedOperator:
             raise NotTraceableError(traced_steps)
         return traced_steps
 
+    def jvp(self, position: int) -> TracedSteps:
+        """Return the steps of a rule of `def_jvp`: of the tangent, the outputs and the inputs, one after the other.
+
+        Parameters
+        ----------
+        position : int
+            The input that the tangent is of.
+
+        Returns
+        -------
+        TracedSteps
+            With a tangent for each output of the operator.
+
+        Raises
+        ------
+        NotTraceableError
+            Where the rule does not trace, or there is none.
+        """
+        key = (-1, position)
+        if key not in self._gradients:
+            try:
+                self._gradients[key] = self._trace_jvp(position)
+            except CaptureRefused as error:
+                title = f"rule of def_jvp of {self.operator.__name__} for {self.operator.argument_name(position)}"
+                self._gradients[key] = _reason(title, error)
+        traced_steps = self._gradients[key]
+        if isinstance(traced_steps, str):
+            raise NotTraceableError(traced_steps)
+        return traced_steps
+
     def is_current(self) -> bool:
         """Tell whether all that the functions refer to is what it was when they were traced."""
         parts = [self._forward, *self._gradients.values()]
@@ -339,6 +369,29 @@ class TracedOperator:
             reads,
             self.specs,
             lambda shapes: self.at(shapes).vjp(positions),
+        )
+
+    def _trace_jvp(self, position: int) -> TracedSteps:
+        operator = self.operator
+        recorder, reads = self._new_recorder(operator.__name__), Reads()
+        rule = operator.jvp_rules.get(position)
+        if rule is None:
+            raise recorder.refuse("there is no such rule")
+        tangent = _proxy(recorder, self.specs[position], f"tangent of {operator.argument_name(position)}")
+        results = tuple(_proxy(recorder, spec, f"output{index}") for index, spec in enumerate(self.outputs))
+        inputs = [_proxy(recorder, spec, operator.argument_name(index)) for index, spec in enumerate(self.specs)]
+        answer = results if self.returns_tuple or operator.visible_outputs is not None else results[0]
+        parts = capture_jvp_rule(
+            recorder, reads, RuleCall(operator, answer, inputs, self.attributes, tangent), position
+        )
+        return TracedSteps(
+            f"tangent of {operator.__name__}",
+            _values([tangent, *results, *inputs]),
+            [part.value for part in parts],
+            recorder,
+            reads,
+            self.specs,
+            lambda shapes: self.at(shapes).jvp(position),
         )
 
     def at(self, shapes: Sequence[Any]) -> TracedOperator:
