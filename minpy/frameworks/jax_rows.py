@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only
+from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only, unravelled
 from minpy.frameworks.translation import Call, Dialect, Operand
 from minpy.importing import import_module
-from minpy.numpy_table.table import row_of
 
 __all__ = ["DIALECT"]
 
@@ -130,17 +129,16 @@ def _computed_where(call: Call, ufunc: Any, target: Operand, values: Any, option
 
 def _same(call: Call, arguments: dict[str, Any], write: Callable[[Any], str]) -> str:
     """Return a call of the function of the same name, with the same arguments."""
-    row = row_of(call.function)
-    captured = 1 if row is None else row.captured if isinstance(row.captured, int) else max(row.captured) + 1
-    texts = []
-    for position, (name, value) in enumerate(arguments.items()):
+    texts: list[str] = []
+    for name, value in arguments.items():
         if name in _VARIADIC:
             texts += [write(part) for part in value]
         elif name == "dtype":
             texts.append(f"dtype={call.dtype(value)}")
+        elif not texts or name == "x2":  # names of the first parameters differ, or may not be used
+            texts.append(write(value))
         else:
-            text = write(value)
-            texts.append(text if position < captured else f"{name}={text}")
+            texts.append(f"{name}={write(value)}")
     return f"jnp.{call.key}({', '.join(texts)})"
 
 
@@ -155,6 +153,11 @@ def _writer(call: Call, dtype: Any) -> Callable[[Any], str]:
         return call.text(value)
 
     return write
+
+
+def _numbers(value: Any) -> Any:
+    """Return a list of numbers, which JAX does not take for an array, as an array."""
+    return numpy.asarray(value) if isinstance(value, (list, tuple)) and not _holds_arrays(value) else value
 
 
 def _holds_arrays(value: Any) -> bool:
@@ -183,9 +186,9 @@ def _in_floating_point(call: Call, **arguments: Any) -> str:
 
 
 _ROWS_IN_RESULT_DTYPE = (
-    "fix i0 sinc nan_to_num concatenate stack hstack vstack dstack column_stack block append outer inner tensordot "
+    "i0 sinc nan_to_num concatenate stack hstack vstack dstack column_stack block append outer inner tensordot "
     "kron cross linalg.outer linalg.cross linalg.vecdot linalg.tensordot linalg.matmul linalg.solve linalg.multi_dot "
-    "dot vdot trace linalg.trace interp trapezoid polyval polyadd polysub polyder polyint convolve correlate median "
+    "dot vdot trace linalg.trace trapezoid trapz polyval polyadd polysub polyder polyint convolve correlate median "
     "nanmedian gradient ediff1d unwrap vander cov corrcoef select choose"
 )
 _ROWS_IN_OWN_DTYPE = (
@@ -193,8 +196,8 @@ _ROWS_IN_OWN_DTYPE = (
     "nanargmax nanargmin count_nonzero broadcast_to expand_dims flip moveaxis fliplr flipud rollaxis squeeze swapaxes "
     "ravel rot90 transpose diagonal diag linalg.diagonal linalg.matrix_transpose matrix_transpose array_split dsplit "
     "hsplit split vsplit unstack meshgrid tile repeat diagflat roll tril triu diff take_along_axis sort argsort "
-    "partition argpartition sort_complex lexsort searchsorted digitize isin packbits unpackbits fft.fftshift "
-    "fft.ifftshift resize insert delete"
+    "partition argpartition sort_complex lexsort packbits unpackbits fft.fftshift "
+    "fft.ifftshift resize insert"
 )
 _ROWS_IN_FLOATING_POINT = (
     "angle linalg.norm linalg.matrix_norm linalg.vector_norm linalg.cholesky linalg.eigvalsh linalg.pinv "
@@ -208,6 +211,41 @@ for _names, _write in (
     (_ROWS_IN_FLOATING_POINT, _in_floating_point),
 ):
     ROWS.update({_name: _write for _name in _names.split() if _name not in ROWS})
+
+
+@_row("fix")
+def _fix(call: Call, x: Any) -> str:
+    return f"jnp.trunc({call.array(x, call.result_dtype)})"
+
+
+@_row("interp")
+def _interp(call: Call, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> str:
+    values = ", ".join(call.array(value, call.result_dtype) for value in (x, xp, fp))
+    return f"jnp.interp({values}, left={call.text(left)}, right={call.text(right)}, period={call.text(period)})"
+
+
+@_row("delete")
+def _delete(call: Call, arr: Any, obj: Any, axis: Any = None) -> str:
+    return f"jnp.delete({call.array(arr)}, {call.text(_numbers(obj))}, axis={axis!r})"
+
+
+@_row("searchsorted digitize")
+def _search(call: Call, a: Any = None, v: Any = None, x: Any = None, bins: Any = None, **options: Any) -> str:
+    values = [_numbers(value) for value in ((a, v) if x is None else (x, bins))]
+    dtype = numpy.result_type(*(call.spec(value).dtype for value in values))
+    more = "".join(f", {name}={value!r}" for name, value in options.items())
+    text = f"jnp.{call.key}({', '.join(call.array(value, dtype) for value in values)}{more})"
+    return f"{text}.astype({call.dtype(call.result_dtype)})"
+
+
+@_row("isin in1d")
+def _isin(
+    call: Call, element: Any = None, test_elements: Any = None, invert: bool = False, ar1: Any = None, ar2: Any = None,
+    **_: Any,
+) -> str:  # fmt: skip
+    values = (element, test_elements) if ar1 is None else (ar1, ar2)
+    first, second = (call.array(_numbers(value)) for value in values)
+    return f"jnp.isin({first}, {second}, invert={invert!r})"
 
 
 @_row("around round round_")
@@ -326,6 +364,8 @@ def _average(call: Call, a: Any, axis: Any = None, weights: Any = None, keepdims
     factors = "" if weights is None else f", weights={call.array(weights, call.result_dtype)}"
     return f"jnp.average({call.array(a, call.result_dtype)}{more}{factors})"
 
+
+ROWS["unravel_index"] = unravelled
 
 # -- taken, stored -----------------------------------------------------------------------------------------------------
 

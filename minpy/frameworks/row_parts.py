@@ -9,7 +9,7 @@ import numpy
 
 from minpy.frameworks.translation import Call, Operand
 
-__all__ = ["Rows", "axes_of", "axis_of", "computes_in", "elementwise", "infix", "only", "torch_reshaped"]
+__all__ = ["Rows", "axes_of", "axis_of", "computes_in", "elementwise", "infix", "only", "torch_reshaped", "unravelled"]
 
 
 class Rows(dict[str, Callable[..., str]]):
@@ -72,3 +72,12 @@ def only(call: Call, argument: str, value: Any, accepted: Sequence[Any]) -> None
     """Refuse an argument of which the framework knows some values only."""
     if not any(value is each or (type(value) is type(each) and value == each) for each in accepted):
         raise call.refuse(f"{argument}={value!r}")
+
+
+def unravelled(call: Call, indices: Any, shape: Any, order: str = "C") -> str:
+    """Return the row of `numpy.unravel_index`, which both frameworks write alike."""
+    only(call, "order", order, ("C",))
+    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    text = call.array(indices, numpy.int64)
+    steps = [int(numpy.prod(lengths[axis + 1 :], dtype=numpy.int64)) for axis in range(len(lengths))]
+    return f"({', '.join(f'{text} // {step} % {length}' for step, length in zip(steps, lengths, strict=True))},)"

@@ -307,3 +307,14 @@ def _svd(call: Call, a: Any, full_matrices: bool = True, compute_uv: bool = True
     if not compute_uv:
         return f"torch.linalg.svdvals({call.array(a, call.result_dtype)})"
     return f"torch.linalg.svd({call.array(a, call.result_dtype)}, full_matrices={full_matrices!r})"
+
+
+@_row("linalg.tensorinv")
+def _tensorinv(call: Call, a: Any, ind: int = 2) -> str:
+    return f"torch.linalg.tensorinv({call.array(a, call.result_dtype)}, {ind!r})"
+
+
+@_row("linalg.tensorsolve")
+def _tensorsolve(call: Call, a: Any, b: Any, axes: Any = None) -> str:
+    left, right = (call.array(value, call.result_dtype) for value in (a, b))
+    return f"torch.linalg.tensorsolve({left}, {right}, {call.text(axes)})"

@@ -72,7 +72,7 @@ def _trapezoid(call: Call, y: Any, x: Any = None, dx: float = 1.0, axis: int = -
 
 @_row("polyval")
 def _polyval(call: Call, p: Any, x: Any) -> str:
-    if isinstance(p, (list, tuple)):
+    if isinstance(p, (list, tuple)) and not isinstance(p, Operand):
         coefficients = [call.array(each, call.result_dtype) for each in p]
     else:
         name = call.operand(call.array(p, call.result_dtype), call.spec(p).shape, call.result_dtype).text

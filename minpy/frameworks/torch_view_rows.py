@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, torch_reshaped
+from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, torch_reshaped, unravelled
 from minpy.frameworks.translation import Call, Operand
 
 __all__ = ["ROWS"]
@@ -380,8 +380,8 @@ def _changed(call: Call, function: Any, target: Operand, arguments: Any, keyword
     if name == "putmask" and not keywords and call.spec(arguments[1]).shape in ((), target.shape):
         mask, value = call.array(arguments[0], bool), call.array(arguments[1], target.dtype)
         return f"torch.where({mask}, {value}, {target.text})"
-    if name == "put_along_axis" and not keywords and len(arguments) == 3:
-        indices, value, axis = arguments
+    if name == "put_along_axis":
+        indices, value, axis = (*arguments, keywords.get("axis"))[:3]
         if axis is not None and isinstance(indices, Operand):
             stored = f"torch.broadcast_to({call.array(value, target.dtype)}, {call.text(indices.shape)})"
             return f"torch.scatter({target.text}, {axis!r}, {call.array(indices, numpy.int64)}, {stored})"
@@ -394,3 +394,54 @@ def _changed(call: Call, function: Any, target: Operand, arguments: Any, keyword
         numpy.fill_diagonal(mask, True)
         return f"torch.where({call.array(mask)}, {call.array(arguments[0], target.dtype)}, {target.text})"
     raise call.refuse(f"numpy.{name} with these arguments")
+
+
+@_row("delete")
+def _delete(call: Call, arr: Any, obj: Any, axis: Any = None) -> str:
+    if isinstance(obj, Operand) and obj.value is None:
+        raise call.refuse("obj= that is not constant")
+    where = obj.value if isinstance(obj, Operand) else obj
+    at = 0 if axis is None else axis_of(axis, arr.ndim)
+    text = call.array(arr) if axis is not None else f"torch.reshape({call.array(arr)}, (-1,))"
+    positions = numpy.delete(numpy.arange(arr.size if axis is None else arr.shape[at]), where)
+    return f"torch.index_select({text}, {at}, {call.array(positions)})"
+
+
+@_row("insert")
+def _insert(call: Call, arr: Any, obj: Any, values: Any, axis: Any = None) -> str:
+    if not isinstance(obj, int):
+        raise call.refuse("obj= that is not one position")
+    at = 0 if axis is None else axis_of(axis, arr.ndim)
+    shape = (arr.size,) if axis is None else arr.shape
+    text = call.operand(f"torch.reshape({call.array(arr)}, {call.text(shape)})", shape, arr.dtype).text
+    where = obj + shape[at] if obj < 0 else obj
+    count = call.shape[at] - shape[at]
+    part = call.spec(values).shape
+    inserted = (*shape[:at], count, *shape[at + 1 :])
+    new = call.array(values, arr.dtype)
+    if len(part) == len(shape) and at:  # one position takes the values along its axis
+        new = f"torch.moveaxis({new}, 0, {at})"
+    parts = f"{text}.narrow({at}, 0, {where}), torch.broadcast_to({new}, {call.text(inserted)})"
+    return f"torch.cat(({parts}, {text}.narrow({at}, {where}, {shape[at] - where})), {at})"
+
+
+@_row("resize")
+def _resize(call: Call, a: Any, new_shape: Any) -> str:
+    if not a.size:
+        raise call.refuse("an array without elements")
+    size = int(numpy.prod(call.shape, dtype=numpy.int64))
+    positions = call.array(numpy.arange(size) % a.size)
+    return torch_reshaped(call, f"torch.reshape({call.array(a)}, (-1,))[{positions}]")
+
+
+@_row("ediff1d")
+def _ediff1d(call: Call, ary: Any, to_end: Any = None, to_begin: Any = None) -> str:
+    text = f"torch.diff(torch.reshape({call.array(ary)}, (-1,)))"
+    ends = [
+        None if end is None else f"torch.reshape({call.array(end, ary.dtype)}, (-1,))" for end in (to_begin, to_end)
+    ]
+    parts = [part for part in (ends[0], text, ends[1]) if part is not None]
+    return f"torch.cat(({', '.join(parts)},))"
+
+
+ROWS["unravel_index"] = unravelled
