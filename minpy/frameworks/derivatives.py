@@ -124,6 +124,7 @@ class Derivative:
             self.offset = len(positions) if not is_pull else self.lower.num_returned + self.reads_outputs * num_outputs
         self._function: Callable[..., tuple[Any, ...]] | None = None
         self._spec: str | None = None
+        self._taken: dict[tuple[str, tuple[int, ...]], Derivative] = {}
 
     def _with(self, chain: Sequence[tuple[str, Sequence[int]]]) -> Derivative:
         return Derivative(self.operator, self.attributes, self.num_outputs, self.returns_tuple, self.absent, chain)
@@ -141,11 +142,18 @@ class Derivative:
 
     def pull(self, positions: Sequence[int]) -> Derivative:
         """Return what takes the gradients of what this returns back to the values at some positions."""
-        return self._with((*self.chain, (PULL, tuple(positions))))
+        return self._next(PULL, positions)
 
     def push(self, positions: Sequence[int]) -> Derivative:
         """Return what takes tangents of the values at some positions to the tangents of what this returns."""
-        return self._with((*self.chain, (PUSH, tuple(positions))))
+        return self._next(PUSH, positions)
+
+    def _next(self, mode: str, positions: Sequence[int]) -> Derivative:
+        key = mode, tuple(positions)
+        derivative = self._taken.get(key)
+        if derivative is None:
+            derivative = self._taken[key] = self._with((*self.chain, key))
+        return derivative
 
     @property
     def spec(self) -> str:

@@ -29,10 +29,10 @@ _LIBRARIES = {"autograd", "builtins", "jax", "minpy", "numpy", "pytensor", "scip
 _LENGTH = 12
 
 
-def digest_of(operator: Any) -> str:
-    """Return a short text that is another one if the operator computes something else; the same in every process.
+def digest_of(operator: Any) -> tuple[str, bool]:
+    """Return (a short text that is another one if the operator computes something else, whether all of it was read).
 
-    What it cannot look into, such as objects of compiled classes, counts by its class.
+    It is the same in every process. What cannot be looked into, as objects of compiled classes, counts by its class.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def digest_of(operator: Any) -> str:
     walk = _Walk()
     walk.text(f"minpy {__version__} python {sys.version_info[:2]}")
     walk.operator(operator)
-    return walk.digest.hexdigest()[:_LENGTH]
+    return walk.digest.hexdigest()[:_LENGTH], walk.is_whole
 
 
 class _Walk:
@@ -54,6 +54,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
+        self.is_whole = True
         self._seen: dict[int, int] = {}
         self._alive: list[Any] = []  # or another object could get the identity of one that was seen
 
@@ -125,8 +126,13 @@ class _Walk:
             if not _is_of_a_library(type(value)):
                 self.type(type(value))
                 self.value(getattr(value, "__dict__", None))
+                self.is_whole = self.is_whole and hasattr(value, "__dict__")
             elif isinstance(value, numpy.dtype):
                 self.text(value.str)
+            elif callable(value) and hasattr(value, "__name__"):  # a function written in C
+                self.text(f"{getattr(value, '__module__', '')}.{value.__name__}")
+            else:
+                self.is_whole = False
 
     def parts(self, values: Iterable[Any]) -> None:
         for value in values:
