@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
-from types import SimpleNamespace
 from typing import Any
 
 import autograd.builtins
@@ -26,15 +26,15 @@ from autograd.tracer import getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
 from minpy.bridge.composition_values import value_of
-from minpy.core import dispatch, user_functions
+from minpy.core import dispatch
 from minpy.core.array import Array, raw_of
 from minpy.core.base_operator import BaseOperator
 from minpy.core.buffers import share_with
 from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.nodes import attach_outputs, record_node
-from minpy.core.state import Scope, state
-from minpy.core.tape_walk import conform
+from minpy.core.state import state
 from minpy.differentiation import recorded_run
+from minpy.differentiation.rules_as_functions import pull_back, push_forward
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.table import ROWS
 
@@ -152,55 +152,28 @@ def _pull(
     operator: Any, attributes: dict[str, Any], indices: tuple[int, ...], count: int, several: bool, *values: Any
 ) -> Any:
     """Return the gradients of arguments as a plain function of (upstream gradients, outputs, inputs)."""
-    arrays: list[Any] = [value if isinstance(value, Array) else numpy.asarray(value) for value in values[: 2 * count]]
-    upstream, outputs, inputs = tuple(arrays[:count]), tuple(arrays[count:]), values[2 * count :]
-    node: Any = SimpleNamespace(shape=None if several else outputs[0].shape)
-    if operator.guarded:
-        outputs, inputs = tuple(map(user_functions.read_only, outputs)), tuple(map(user_functions.read_only, inputs))
-    with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
-        bridging, state.bridging = state.bridging, True
-        try:
-            parts = operator.vjp(
-                outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], indices
-            )
-        finally:
-            state.bridging = bridging
-        likes = [
-            inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices
-        ]
-        gradients = tuple(
-            conform(part, operator, index, node, like) for part, index, like in zip(parts, indices, likes, strict=True)
-        )
-        return gradients if len(gradients) > 1 else gradients[0]
+    with _bridging():
+        gradients = pull_back(operator, attributes, indices, count, several, *values)
+    return gradients if len(gradients) > 1 else gradients[0]
 
 
 def _push(
     operator: Any, attributes: dict[str, Any], index: int, count: int, several: bool, tangent: Any, *values: Any
 ) -> Any:
     """Return one argument's contribution to the outputs' tangents."""
-    outputs, inputs = values[:count], values[count:]
-    raws = [numpy.asarray(raw_of(output)) for output in outputs]
-    if operator.jvp_rules.get(index) is not None:
-        shapes, dtypes = tuple(raw.shape for raw in raws), tuple(raw.dtype for raw in raws)
-        return recorded_run.apply_jvp_rule(
-            operator,
-            index,
-            outputs if several else outputs[0],
-            inputs,
-            attributes,
-            tangent,
-            shapes if several else shapes[0],
-            dtypes if several else dtypes[0],
-        )
-    if not operator.has_rule(index):
-        raise operator.missing_rule(index)
+    with _bridging():
+        tangents = push_forward(operator, attributes, index, count, several, tangent, *values)
+    return tangents if several else tangents[0]
 
-    def pulled(*upstream: Any) -> Any:
-        return _pull(operator, attributes, (index,), count, several, *upstream, *values)
 
-    _, transpose = recorded_run.vjp(pulled, [numpy.zeros_like(raw) for raw in raws], range(count))
-    results = transpose(tangent)
-    return tuple(results) if several else results[0]
+@contextmanager
+def _bridging() -> Iterator[None]:
+    """Let errors in rules say that autograd has called them."""
+    bridging, state.bridging = state.bridging, True
+    try:
+        yield
+    finally:
+        state.bridging = bridging
 
 
 @primitive

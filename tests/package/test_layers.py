@@ -63,6 +63,7 @@ LAYERS = [
     ["minpy.dispatch*", "minpy.legacy"],
     ["minpy.numpy.mocking", "minpy.utils*"],
     ["minpy.nn*"],
+    ["minpy.frameworks*"],
     ["minpy.wiring"],
     ["minpy"],
     ["minpy.inspection*", "minpy.tools*"],
