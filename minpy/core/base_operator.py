@@ -257,6 +257,15 @@ class BaseOperator:
         outputs = self.outputs
         return list(outputs(attributes) if callable(outputs) else outputs)
 
+    def output_facts(
+        self, inputs: Sequence[tuple[Any, Any]], attributes: dict[str, Any]
+    ) -> list[tuple[Any, Any]] | None:
+        """Return (shape, dtype) of each output of `forward`, for inputs of such shapes and dtypes, without a run.
+
+        None where the operator cannot tell that by itself: there may be rules for it, or it is captured.
+        """
+        return None
+
     # -- describing and checking ---------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
