@@ -54,9 +54,9 @@ def from_jax(
     Returns
     -------
     Operator
-        The dtypes of arrays decide how JAX computes: where one has 64 bits, it does so with 64 bits for that
-        call, whatever `jax_enable_x64` says, so that no float64 becomes a float32 silently. Inputs that are integers have a zero
-        gradient. The operator pickles if it is found under its name in its module, or if the function pickles.
+        The dtypes of arrays decide how JAX computes: where one has 64 bits, it does so with 64 bits for that call,
+        whatever `jax_enable_x64` says, so that no float64 becomes a float32 silently. Inputs that are integers have a
+        zero gradient. The operator pickles if it is found under its name in its module, or if the function pickles.
 
     Raises
     ------
