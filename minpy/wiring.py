@@ -14,6 +14,7 @@ _EXTENSIONS = {
     "Operator.compile": "minpy.jit.compiled_operators:install",
     "Operator.infer": "minpy.frameworks.inference:infer",
     "Operator.trace_report": "minpy.capture.report:trace_report",
+    "Operator.traced": "minpy.frameworks.tracing:traced",
     # The class of arrays that functions written for NumPy, or for MXNet, are given.
     "array of mxnet": "minpy.ndarray.ndarray:NDArray",
     "array of numpy": "minpy.numpy.array_class:ndarray",

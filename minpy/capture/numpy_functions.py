@@ -34,7 +34,7 @@ from minpy.numpy_table.row import Row
 from minpy.numpy_table.table import ROWS, functions, row_of
 from minpy.ops.registry import FUNCTIONS
 
-__all__ = ["changed", "filled", "full_like"]
+__all__ = ["bound_arguments", "changed", "filled", "full_like"]
 
 _NO_VALUE = vars(numpy)["_NoValue"]
 
@@ -48,7 +48,7 @@ def _signature(function: Any) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind, default=_NO_VALUE) for name in row.parameters.split()])
 
 
-def _bound(function: Any, arguments: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+def bound_arguments(function: Any, arguments: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, without those that are not given or given as their default."""
     signature = _signature(function)
     by_name = dict(signature.bind(*arguments, **keywords).arguments)
@@ -71,7 +71,7 @@ def _prepared(
     recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
     """Return (arguments by name, `out`), of which only those that the row says may hold what is captured."""
-    named = _bound(function, arguments, keywords)
+    named = bound_arguments(function, arguments, keywords)
     out = named.pop("out", None)
     if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], BaseArrayProxy):
         del named["copy"]
@@ -164,21 +164,21 @@ def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 
 
 def _cast(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    named = _bound(function, arguments, keywords)
+    named = bound_arguments(function, arguments, keywords)
     if named.keys() - {"x", "dtype", "copy"}:
         raise recorder.refuse(f"numpy.astype with {', '.join(keywords)}= cannot be captured")
     return named["x"].astype(named["dtype"], copy=named.get("copy", True))
 
 
 def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    array = next(iter(_bound(function, arguments, keywords).values()))
+    array = next(iter(bound_arguments(function, arguments, keywords).values()))
     if array.dtype.kind == "c" and not is_known(array):
         raise recorder.refuse("whether numpy.real_if_close answers with complex numbers depends on values")
     return array if array.dtype.kind != "c" else _step(recorder, row, function, arguments, keywords, "call")
 
 
 def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    (array,) = _bound(function, arguments, keywords).values()
+    (array,) = bound_arguments(function, arguments, keywords).values()
     if array.dtype.kind != "c" and not is_known(array):
         name = f"numpy.linalg.{function.__name__}"
         raise recorder.refuse(
@@ -188,14 +188,14 @@ def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywo
 
 
 def _bins(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    if isinstance(_bound(function, arguments, keywords).get("bins"), str):
+    if isinstance(bound_arguments(function, arguments, keywords).get("bins"), str):
         raise recorder.refuse(f"how many bins numpy.{function.__name__} makes depends on values: say how many")
     return _step(recorder, row, function, arguments, keywords, "call")
 
 
 def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """Handle a call where the shape depends on values that are known."""
-    named = _bound(function, arguments, keywords)
+    named = bound_arguments(function, arguments, keywords)
     deciding = [
         value for position, value in enumerate(named.values()) if row.captured == 1 or not row.may_capture(position)
     ]
@@ -261,7 +261,7 @@ def changed(function: Any, target: Any, arguments: Any, keywords: dict[str, Any]
 
 
 def _like(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    named = _bound(function, arguments, keywords)
+    named = bound_arguments(function, arguments, keywords)
     array = next(iter(named.values()))
     shape = named.get("shape", array.shape)
     dtype = numpy.dtype(named.get("dtype") or array.dtype)
@@ -324,7 +324,7 @@ def _open_mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keyw
 
 def _index(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """Return positions in an array of some shape."""
-    array, *sizes = _bound(function, arguments, keywords).values()
+    array, *sizes = bound_arguments(function, arguments, keywords).values()
     return tuple(constant(recorder, each) for each in function(large(array), *map(known_of, sizes)))
 
 
@@ -341,7 +341,7 @@ def _structure(recorder: Recorder, row: Row, function: Any, arguments: Any, keyw
         if VALUE_BASED and function is numpy.can_cast and not samples[0].shape:
             raise recorder.refuse("the answer depends on a value: NumPy 2 looks at dtypes only")
         return function(*samples, **keywords)
-    array, *axes = _bound(function, arguments, keywords).values()
+    array, *axes = bound_arguments(function, arguments, keywords).values()
     array = operand(recorder, array)
     if function is numpy.size and axes:
         return array.shape[axes[0]]

@@ -15,7 +15,7 @@ from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Shaped
 
-__all__ = ["RuleCall", "capture_rule", "conformed_gradient", "has_kernel"]
+__all__ = ["RuleCall", "capture_jvp_rule", "capture_rule", "conformed_gradient", "has_kernel"]
 
 
 class RuleCall(NamedTuple):
@@ -92,6 +92,38 @@ def capture_rule(
         if position in requires_grad and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
             gradients[position] = conformed_gradient(recorder, part, first, call.arguments[position])
     return gradients
+
+
+def capture_jvp_rule(recorder: Recorder, reads: Reads, call: RuleCall, index: int) -> list[ArrayProxy]:
+    """Return the tangents of the outputs that a rule of `def_jvp` gives; `call.gradient` is the input's tangent."""
+    operator, rule = call.operator, call.operator.jvp_rules[index]
+    arguments, attributes = call.arguments, call.attributes
+    is_mxnet = operator.kind == "mxnet"
+    shadow: ShadowFunctions | None = None
+    if not operator.builtin:
+        reads.note("backward", item, operator.jvp_rules, index, rule)
+        shadow = ShadowFunctions(recorder, reads, "backward", wrapped if is_mxnet else None)
+
+    def run() -> Any:
+        if not is_mxnet:
+            return rule(call.result, *arguments, **attributes)(call.gradient)
+        staged = rule(wrapped(call.result), *map(wrapped, arguments), **attributes)
+        return unwrapped(staged(wrapped(call.gradient)))
+
+    try:
+        if shadow is not None:
+            arguments = _arguments(shadow, call)
+            rule = shadow.function(rule)
+            attributes = plain_attributes(recorder, attributes)
+        result = run_captured(recorder, run)
+    finally:
+        if shadow is not None:
+            shadow.close()
+    outputs = call.result if isinstance(call.result, tuple) else (call.result,)
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    if len(parts) != len(outputs):
+        raise recorder.refuse(f"the rule of def_jvp gives {len(parts)} tangents for {len(outputs)} outputs")
+    return [conformed_gradient(recorder, part, output, output) for part, output in zip(parts, outputs, strict=True)]
 
 
 def conformed_gradient(recorder: Recorder, part: Any, result: Any, like: Any) -> ArrayProxy:

@@ -347,6 +347,48 @@ class BaseOperator:
         """
         return extension("Operator.infer")(self, specs, attributes)
 
+    def traced(self, *specs: Any, **attributes: Any) -> Any:
+        """Return the graph of steps that the forward function makes, and those of its gradients.
+
+        The steps are calls of NumPy's functions. They are what other frameworks' functions are made of
+        (`minpy.frameworks.to_torch`, `to_jax`); `trace_report` shows what programs make of them.
+
+        Parameters
+        ----------
+        *specs : array_like, or (shape, dtype)
+            As for a call: arrays, whose values are not looked at, or a pair such as `((2, 3), 'float32')` in place of
+            each. A number is part of the steps, with NumPy's promotion of Python's numbers.
+        **attributes
+            As for a call.
+
+        Returns
+        -------
+        TracedOperator
+            `forward` has the steps of the inputs; `vjp(positions)` those of gradients, of cotangents, outputs and
+            inputs; `outputs` the shapes and dtypes; `reason` says why something does not trace, with its line, or is
+            None. It prints as text.
+
+        Raises
+        ------
+        ArgumentError
+            For missing or unknown arguments, and for what says no shape and dtype.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from minpy import customop
+        >>> @customop('numpy')
+        ... def cube(x):
+        ...     return x * x * x
+        >>> @cube.def_grad
+        ... def _(ans, x):
+        ...     return lambda g: 3 * g * x * x
+        >>> traced = cube.traced(((2, 3), 'float32'))
+        >>> traced.reason is None, len(traced.forward), len(traced.vjp())
+        (True, 2, 3)
+        """
+        return extension("Operator.traced")(self, specs, attributes)
+
     def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
         """Tell what graphs make of the operator: the steps of its forward function and of its rules.
 

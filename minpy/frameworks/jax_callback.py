@@ -1,0 +1,175 @@
+"""An operator called by JAX on the CPU: `jax.custom_vjp` over `jax.pure_callback`, order by order.
+
+The function of each order is a `Derivative`, whose gradient is the next one. Shapes and dtypes are told while JAX
+traces, so that what is wrong with them is an error of ours at the user's line; errors inside of a callback arrive as
+text only.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ShapeError
+from minpy.frameworks.derivatives import Derivative
+from minpy.frameworks.inference import ArraySpec, infer_outputs
+from minpy.frameworks.jax_graph import is_live
+from minpy.frameworks.libraries import require
+
+jax: Any = require("jax")
+jnp: Any = jax.numpy
+
+__all__ = ["CallbackForm"]
+
+_canonical = jax.dtypes.canonicalize_dtype
+
+
+class CallbackForm:
+    """How calls of one kind run through NumPy: `call` takes and returns arrays of JAX's.
+
+    `reason`: why they do.
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        specs: Sequence[ArraySpec],
+        absent: Sequence[int],
+        attributes: dict[str, Any],
+        batch: str,
+        reason: str,
+    ) -> None:
+        inputs: list[Any] = list(specs)
+        for position in absent:
+            inputs.insert(position, None)
+        self.reason: str | None = reason
+        inferred = infer_outputs(op, inputs, attributes)
+        visible = op.visible_outputs(attributes) if callable(op.visible_outputs) else op.visible_outputs
+        self.visible = len(inferred) if visible is None else int(visible)
+        self.returns_tuple = inferred.returns_tuple if visible is None else self.visible > 1
+        self._op = op
+        self._is_guess = inferred.is_guess
+        self._outputs = [ArraySpec(spec.shape, _canonical(spec.dtype)) for spec in inferred]
+        self._specs = [ArraySpec(spec.shape, _canonical(spec.dtype)) for spec in specs]
+        self._batch = batch
+        if getattr(op, "batch_rule", None) == "elementwise" and batch == "sequential":
+            self._batch = "broadcast_all"
+        self._functions: dict[Any, Any] = {}
+        returns_tuple = inferred.returns_tuple or len(inferred) > 1
+        self.call = self._function(Derivative(op, attributes, len(inferred), returns_tuple, absent))
+
+    def is_current(self) -> bool:
+        """Tell that it holds: the function is called as it is now."""
+        return True
+
+    # -- orders --------------------------------------------------------------------------------------------------------
+
+    def _function(self, derivative: Derivative) -> Any:
+        """Return a derivative as a function of JAX's."""
+        function = self._functions.get(derivative.chain)
+        if function is None:
+            function = self._functions[derivative.chain] = self._made(derivative)
+        return function
+
+    def _made(self, derivative: Derivative) -> Any:
+        returned = self._returned(derivative)
+        structs = tuple(jax.ShapeDtypeStruct(spec.shape, spec.dtype) for spec in returned)
+        host = functools.partial(_run, derivative, returned, self._batch == "sequential")
+
+        def call(*values: Any) -> tuple[Any, ...]:
+            if not structs:
+                return ()
+            results: tuple[Any, ...] = jax.pure_callback(host, structs, *values, vmap_method=self._batch)
+            return results
+
+        function = jax.custom_vjp(call)
+
+        def forward(*primals: Any) -> tuple[Any, Any]:
+            values = tuple(primal.value for primal in primals)
+            needed = tuple(
+                position
+                for position, primal in enumerate(primals)
+                if primal.perturbed and jnp.issubdtype(primal.value.dtype, jnp.inexact)
+            )
+            live = _Live(self._with_gradient(derivative, needed), len(values))
+            results = function(*values)
+            return results, (live, values, results if not derivative.chain else ())
+
+        def backward(residuals: Any, cotangents: Any) -> tuple[Any, ...]:
+            live, values, results = residuals
+            gradients: list[Any] = [None] * live.count
+            if live.positions:
+                upstream = [
+                    cotangent if is_live(cotangent) else jnp.zeros(spec.shape, spec.dtype)
+                    for cotangent, spec in zip(cotangents, returned, strict=True)
+                ]
+                pull = self._function(derivative.pull(live.positions))
+                for position, part in zip(live.positions, pull(*upstream, *results, *values), strict=True):
+                    gradients[position] = part
+            return tuple(gradients)
+
+        function.defvjp(forward, backward, symbolic_zeros=True)
+        return function
+
+    def _with_gradient(self, derivative: Derivative, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return which of some values have a gradient; raise where a rule is missing."""
+        if derivative.chain:
+            return tuple(positions)
+        live = []
+        for position in positions:
+            index = derivative.input_position(position)
+            if self._op.is_zero(index):
+                continue
+            if not self._op.has_rule(index):
+                raise self._op.missing_rule(index)
+            live.append(position)
+        return tuple(live)
+
+    def _returned(self, derivative: Derivative) -> list[ArraySpec]:
+        """Return the shapes and dtypes that JAX is told."""
+        if derivative.lower is None:
+            return self._outputs
+        values = self._values(derivative)[derivative.offset :]
+        return [values[position] for position in derivative.chain[-1][1]]
+
+    def _values(self, derivative: Derivative) -> list[ArraySpec]:
+        """Return the shapes and dtypes of a derivative's values."""
+        if derivative.lower is None:
+            return self._specs
+        below = self._values(derivative.lower)
+        outputs = self._outputs if derivative.reads_outputs else []
+        return [*self._returned(derivative.lower), *outputs, *below]
+
+
+def _run(derivative: Derivative, returned: Sequence[ArraySpec], is_single: bool, *values: Any) -> tuple[Any, ...]:
+    """Return what a derivative gives for the arrays that JAX hands over, which may be its own."""
+    results = derivative(*map(numpy.asarray, values))
+    arrays = []
+    for index, (result, spec) in enumerate(zip(results, returned, strict=True)):
+        shape = result.shape if is_single else result.shape[result.ndim - len(spec.shape) :]
+        if shape != spec.shape:
+            raise ShapeError(
+                f"{derivative.operator.__name__}: output {index} has shape {result.shape}; JAX was told {spec.shape}, "
+                "as the function gives for arrays of ones, or its shape rule says. Shapes cannot hang on values there: "
+                "return arrays of one size, and say it with def_shape."
+            )
+        arrays.append(result if result.dtype == spec.dtype else result.astype(spec.dtype))
+    return tuple(arrays)
+
+
+class _Live:
+    """Which values get a gradient: among residuals, and no array."""
+
+    __slots__ = ("count", "positions")
+
+    def __init__(self, positions: tuple[int, ...], count: int) -> None:
+        self.positions = positions
+        self.count = count
+
+
+jax.tree_util.register_pytree_node(
+    _Live, lambda live: ((), (live.positions, live.count)), lambda facts, _: _Live(*facts)
+)

@@ -1,0 +1,661 @@
+"""Traced steps written as straight-line Python of a framework: what Dynamo traces whole, and `jax.jit` does.
+
+A framework is a `Dialect`: a table of rows, one for each of NumPy's functions, and how it writes dtypes, casts and
+constants. A row is a function from a `Call` and the call's arguments to the text of an expression.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import linecache
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.capture import steps as capture_steps
+from minpy.capture.noting import in_container
+from minpy.capture.numpy_functions import bound_arguments
+from minpy.capture.places import CaptureRefused
+from minpy.capture.reads import Reads
+from minpy.core.errors import NotTraceableError
+from minpy.core.operator import Operator
+from minpy.frameworks.inference import ArraySpec
+from minpy.frameworks.sizes import PROBES, Unproven, generalized, symbols_of
+from minpy.frameworks.tracing import TracedSteps, step_name, traced_definition
+from minpy.graph.ir import CONSTANT, Node, Value, variable
+from minpy.importing import import_module
+from minpy.numpy_table.table import row_of
+
+__all__ = ["Call", "Dialect", "Operand", "dialect", "function_key", "translate"]
+
+_DIALECTS = {"jax": "minpy.frameworks.jax_rows", "torch": "minpy.frameworks.torch_rows"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a framework writes what NumPy does.
+
+    Parameters
+    ----------
+    name : str
+        'torch' or 'jax'.
+    rows : mapping
+        By the name of a function of NumPy's (see `function_key`): `row(call, *arguments, **arguments)`, which returns
+        the text of an expression, of a tuple for several outputs.
+    scope : callable
+        Returns the names that the source refers to, and what they are.
+    cast : callable
+        `cast(text, dtype)`: an expression in another dtype.
+    array : callable
+        `array(text, device)`: an expression of a constant of the scope; `device`: an expression of an array.
+    full : callable
+        `full(shape_text, value_text, dtype, device)`: an array of equal elements.
+    counted : callable
+        `counted(start_text, stop_text, dtype, device)`: whole numbers one after the other.
+    constant : callable
+        Returns what stands in the scope for an array of NumPy's.
+    refused : mapping
+        By dtype, why it cannot be an array there.
+    """
+
+    name: str
+    rows: Mapping[str, Callable[..., str]]
+    scope: Callable[[], dict[str, Any]]
+    cast: Callable[[str, numpy.dtype], str]
+    dtype: Callable[[numpy.dtype], str]
+    array: Callable[[str, str], str]
+    full: Callable[[str, str, numpy.dtype, str], str]
+    counted: Callable[[str, str, numpy.dtype, str], str]
+    constant: Callable[[numpy.ndarray], Any]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def dialect(name: str) -> Dialect:
+    """Return the dialect of a framework, 'torch' or 'jax', which is imported."""
+    module = _DIALECTS.get(name)
+    if module is None:
+        raise NotTraceableError(f"there is no dialect {name!r}; there are {', '.join(map(repr, sorted(_DIALECTS)))}.")
+    made: Dialect = import_module(module).DIALECT
+    return made
+
+
+class Operand(NamedTuple):
+    """An array in the source: its expression, shape and dtype, and its elements where it is a constant."""
+
+    text: str
+    shape: tuple[int, ...]
+    dtype: numpy.dtype
+    value: numpy.ndarray | None = None
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def real_dtype(self) -> numpy.dtype:
+        """The dtype of the real part."""
+        return numpy.zeros((), self.dtype).real.dtype
+
+
+class NoEqual(Exception):
+    """A framework has no equal of a call: the text says of what about it."""
+
+
+def function_key(function: Any) -> str:
+    """Return the name under which tables have a function of NumPy's, or one of captures'.
+
+    >>> function_key(numpy.linalg.norm), function_key(numpy.add), function_key(numpy.add.reduce)
+    ('linalg.norm', 'add', 'add.reduce')
+    """
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, numpy.ufunc):
+        return f"{owner.__name__}.{function.__name__}"
+    row = row_of(function)
+    if row is not None:
+        return row.name
+    if function is numpy.ndarray.flatten:
+        return "flatten"
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+class Call:
+    """One call as a row sees it, with what rows need to write it.
+
+    `results`: the `ArraySpec` of each output. `several`: whether the function returns a tuple or list.
+    """
+
+    def __init__(self, source: _Source, function: Any, results: Sequence[ArraySpec], several: bool) -> None:
+        self.source = source
+        self.function = function
+        self.results = tuple(results)
+        self.several = several
+
+    @property
+    def key(self) -> str:
+        """The name under which tables have the function."""
+        return function_key(self.function)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the (first) result."""
+        return self.results[0].shape
+
+    @property
+    def result_dtype(self) -> numpy.dtype:
+        """The dtype of the (first) result."""
+        return self.results[0].dtype
+
+    @property
+    def device(self) -> str:
+        """An expression of an array on the device where the result is to be."""
+        return self.source.device
+
+    def refuse(self, reason: str) -> NoEqual:
+        """Return the exception to raise where there is no equal: `reason` completes 'it has no equal of ...'."""
+        return NoEqual(reason)
+
+    def dtype(self, dtype: Any) -> str:
+        """Return the expression of a dtype."""
+        return self.source.dtype(numpy.dtype(dtype))
+
+    def spec(self, value: Any) -> ArraySpec:
+        """Return the shape and dtype of an argument as NumPy would make an array of it."""
+        if isinstance(value, Operand):
+            return ArraySpec(value.shape, value.dtype)
+        if isinstance(value, (list, tuple)):
+            parts = [self.spec(part) for part in value]
+            dtype = numpy.result_type(*(part.dtype for part in parts)) if parts else numpy.dtype(float)
+            return ArraySpec((len(parts), *(parts[0].shape if parts else ())), dtype)
+        array = numpy.asarray(value)
+        return ArraySpec(array.shape, array.dtype)
+
+    def text(self, value: Any, dtype: Any = None) -> str:
+        """Return the expression of an argument: of an array in a dtype; of a number or a nest as it is written."""
+        if isinstance(value, Operand):
+            return value.text if dtype is None else self._cast(value, numpy.dtype(dtype))
+        return self.source.literal(value, None if dtype is None else numpy.dtype(dtype))
+
+    def array(self, value: Any, dtype: Any = None) -> str:
+        """Return the expression of an argument as an array, in a dtype."""
+        if isinstance(value, Operand):
+            return self.text(value, dtype)
+        if isinstance(value, (list, tuple)) and any(isinstance(part, Operand) for part in value):
+            parts = [Operand(self.array(part, dtype), self.spec(part).shape, self.spec(value).dtype) for part in value]
+            return self.emit(numpy.stack, (parts,), {}, self.spec(value)).text
+        data = numpy.asarray(value) if dtype is None else numpy.asarray(value).astype(dtype)
+        return self.source.constant(data).text
+
+    def operand(self, text: str, shape: Sequence[int], dtype: Any) -> Operand:
+        """Return an expression as an operand of further calls; it gets a name of its own."""
+        return Operand(self.source.assign(text), tuple(shape), numpy.dtype(dtype))
+
+    def emit(
+        self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], spec: ArraySpec | None = None
+    ) -> Operand:
+        """Write another call of a function of NumPy's first, and return its result."""
+        if spec is None:
+            samples = [
+                numpy.ones((1,) * value.ndim, value.dtype) if isinstance(value, Operand) else value
+                for value in arguments
+            ]
+            with numpy.errstate(all="ignore"):
+                sample = numpy.asarray(function(*samples, **keywords))
+            shape = numpy.broadcast_shapes(*(value.shape for value in arguments if isinstance(value, Operand)))
+            spec = ArraySpec(shape, sample.dtype)
+        (text,) = self.source.call_texts(function, list(arguments), dict(keywords), [spec], False)
+        return Operand(text, spec.shape, spec.dtype)
+
+    def loop(self, operands: Sequence[Any], dtype: Any = None) -> list[numpy.dtype]:
+        """Return the dtypes in which a ufunc takes its operands and gives its results."""
+        ufunc = self.function if isinstance(self.function, numpy.ufunc) else numpy.power
+        kinds: list[Any] = []
+        for value in operands:
+            if isinstance(value, (Operand, numpy.generic)):
+                kinds.append(value.dtype)
+            elif type(value) in (int, float, complex):
+                kinds.append(type(value))
+            else:
+                kinds.append(numpy.asarray(value).dtype)
+        results = [None if dtype is None else numpy.dtype(dtype)] * ufunc.nout
+        if dtype is not None:  # it names the loop, which the operands are cast to
+            return [numpy.dtype(dtype)] * ufunc.nin + results  # type: ignore[operator]
+        return list(ufunc.resolve_dtypes((*kinds, *results)))
+
+    def _cast(self, operand: Operand, dtype: numpy.dtype) -> str:
+        if operand.dtype == dtype:
+            return operand.text
+        self.source.require(dtype)
+        return self.source.dialect.cast(operand.text, dtype)
+
+
+class _Source:
+    """The lines of a function as they are written."""
+
+    def __init__(self, steps: TracedSteps, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.steps = steps
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {}
+        self.device = "a0"
+        self._texts: dict[Value, Operand] = {}
+        self._count = 0
+        self._constants: dict[Any, str] = {}
+
+    # -- literals and constants --------------------------------------------------------------------------------------
+
+    def require(self, dtype: numpy.dtype) -> None:
+        """Raise `NoEqual` for a dtype that the framework has not."""
+        reason = self.dialect.refused.get(dtype.name)
+        if reason is not None or dtype.kind not in "biufc":
+            raise NoEqual(f"arrays of {dtype.name}" + (f": {reason}" if reason else ""))
+
+    def dtype(self, dtype: numpy.dtype) -> str:
+        """Return the expression of a dtype."""
+        self.require(dtype)
+        return self.dialect.dtype(dtype)
+
+    def literal(self, value: Any, dtype: numpy.dtype | None = None) -> str:
+        """Return how a number, or a nest of numbers and arrays, is written."""
+        if isinstance(value, Operand):
+            return value.text
+        if isinstance(value, numpy.ndarray):
+            return self.constant(value).text
+        if isinstance(value, numpy.generic):
+            value = value.item()
+        if dtype is not None and isinstance(value, (bool, int, float, complex)):
+            convert = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[dtype.kind]
+            value = convert(value) if not (convert is int and isinstance(value, float)) else value
+        if isinstance(value, float) and not math.isfinite(value):
+            self.scope.update(inf=math.inf, nan=math.nan)
+            return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+        if isinstance(value, complex):
+            if math.isfinite(value.real) and math.isfinite(value.imag):
+                return repr(value)
+            return f"complex({self.literal(value.real)}, {self.literal(value.imag)})"
+        if isinstance(value, tuple):
+            return f"({', '.join(map(self.literal, value))}{',' if len(value) == 1 else ''})"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self.literal, value))}]"
+        if isinstance(value, slice):
+            return f"slice({', '.join(map(self.literal, (value.start, value.stop, value.step)))})"
+        if value is Ellipsis:
+            return "..."
+        if isinstance(value, numpy.dtype) or (isinstance(value, type) and issubclass(value, (numpy.generic, float))):
+            return self.dtype(numpy.dtype(value))
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return repr(value)
+        raise NoEqual(f"an argument that is a {type(value).__name__}")
+
+    def constant(self, data: numpy.ndarray) -> Operand:
+        """Return the operand of an array that is part of the function."""
+        self.require(data.dtype)
+        shape = self.literal(data.shape)
+        text = None
+        if data.size and data.dtype.kind != "c":
+            first = data.reshape(-1)[0]
+            if not data.ndim or _is_uniform(data, first):
+                text = self.dialect.full(shape, self.literal(first), data.dtype, self.device)
+            elif data.ndim == 1 and data.dtype.kind in "iu" and bool((numpy.diff(data) == 1).all()):
+                ends = self.literal(first), self.literal(data[-1] + 1)
+                text = self.dialect.counted(*ends, data.dtype, self.device)
+        if text is None:
+            key = data.dtype.str, data.shape, data.tobytes()
+            name = self._constants.get(key)
+            if name is None:
+                name = self._constants[key] = f"k{len(self._constants)}"
+                self.scope[name] = self.dialect.constant(data)
+            text = self.dialect.array(name, self.device)
+        return Operand(text, data.shape, data.dtype, data)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def assign(self, text: str) -> str:
+        """Write a line that gives an expression a name, and return the name."""
+        name = f"v{self._count}"
+        self._count += 1
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def value(self, steps: TracedSteps, value: Value) -> Any:
+        """Return what stands for a value of the graph: an operand, or a number."""
+        if value.node.operator is CONSTANT:
+            data = value.node.attributes["value"]
+            if isinstance(data, numpy.ndarray):
+                return self.constant(data) if data.ndim else data[()]
+            return data
+        index = max(value.index, 0)
+        return self._texts[Value(value.node, index)]
+
+    def add(self, steps: TracedSteps) -> None:
+        """Write all steps of a graph."""
+        for node in steps.nodes:
+            try:
+                self._add_node(steps, node)
+            except NoEqual as error:
+                raise _no_equal(self.dialect, steps, node, str(error)) from None
+
+    def give(self, value: Value, operand: Operand) -> None:
+        """Say what stands for a variable."""
+        self._texts[value] = operand
+
+    def _add_node(self, steps: TracedSteps, node: Node) -> None:
+        operator = node.operator
+        count = len(node.output_names())
+        specs = [_spec_of(steps, Value(node, index)) for index in range(count)]
+        inputs = [self.value(steps, value) for value in node.inputs]
+        function, several = _called(steps, node)
+        if function is None or (function_key(function) not in self.dialect.rows and _is_defined(operator, function)):
+            results = self._expanded(node, inputs)
+        else:
+            arguments, keywords = _arguments(node, function, inputs)
+            texts = self.call_texts(function, arguments, keywords, specs, several)
+            results = [Operand(text, *spec) for text, spec in zip(texts, specs, strict=True)]
+        for index, result in enumerate(results):
+            self._texts[Value(node, index)] = result
+
+    def call_texts(
+        self, function: Any, arguments: list[Any], keywords: dict[str, Any], specs: Sequence[ArraySpec], several: bool
+    ) -> list[str]:
+        """Write a call, and return the names of its results."""
+        key = function_key(function)
+        row = self.dialect.rows.get(key)
+        if row is None:
+            raise NoEqual("that function")
+        for spec in specs:
+            self.require(spec.dtype)
+        call = Call(self, function, specs, several)
+        if row_of(function) is not None and not isinstance(function, numpy.ufunc):
+            keywords, arguments = bound_arguments(function, arguments, keywords), []
+        try:
+            inspect.signature(row).bind(call, *arguments, **keywords)
+        except TypeError:
+            parameters = inspect.signature(row).parameters
+            unknown = [name for name in keywords if name not in parameters]
+            raise NoEqual(f"its argument {', '.join(unknown)}=" if unknown else "these arguments") from None
+        text = row(call, *arguments, **keywords)
+        if not several:
+            return [self.assign(text)]
+        names = [f"v{self._count + index}" for index in range(len(specs))]
+        self._count += len(specs)
+        self.lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {text}")
+        return names
+
+    def _expanded(self, node: Node, inputs: Sequence[Any]) -> list[Operand]:
+        """Write what the definition of a built-in operator does."""
+        operator = node.operator
+        recorder = self.steps.recorder.like(operator.__name__)
+        proxies, variables = [], []
+        for value in inputs:
+            if isinstance(value, Operand):
+                variables.append((variable("argument"), value))
+                proxies.append(recorder.proxy_class.from_outside(recorder, variables[-1][0], value.shape, value.dtype))
+            else:
+                proxies.append(value)
+        attributes = dict(node.attributes)
+        if operator.uses_training and attributes.get("training") is None:
+            attributes["training"] = False
+        try:
+            outputs = traced_definition(recorder, operator, proxies, attributes)
+        except CaptureRefused as error:
+            raise NoEqual(f"it ({error.reason})") from None
+        steps = TracedSteps(
+            operator.__name__, [each for each, _ in variables], [output.value for output in outputs], recorder, Reads()
+        )
+        for each, value in variables:
+            self.give(each, value)
+        self.add(steps)
+        results = [self.value(steps, output.value) for output in outputs]
+        return [result if isinstance(result, Operand) else self.constant(numpy.asarray(result)) for result in results]
+
+
+def _is_uniform(data: numpy.ndarray, first: Any) -> bool:
+    """Tell whether all elements are the same, signs of zeros and all."""
+    return data.tobytes() == numpy.full(data.shape, first, data.dtype).tobytes()
+
+
+def _spec_of(steps: TracedSteps, value: Value) -> ArraySpec:
+    try:
+        return steps.spec(value)
+    except KeyError:
+        return steps.spec(Value(value.node))
+
+
+def _called(steps: TracedSteps, node: Node) -> tuple[Any, bool]:
+    """Return (the function of NumPy's, or of captures', that a step calls; whether it returns a tuple or list)."""
+    operator = node.operator
+    several = len(node.output_names()) > 1
+    if isinstance(operator, capture_steps.Step):
+        names = operator.outputs
+        return operator.function, several or (isinstance(names, list) and names[:1] == ["output0"])
+    function = steps.function(node)
+    if function is None and isinstance(operator.forward, numpy.ufunc):
+        function = operator.forward
+    return function, several
+
+
+def _is_defined(operator: Any, function: Any) -> bool:
+    """Tell whether an operator's definition says more than the function that it is."""
+    return type(operator) is Operator and operator.definition is not function
+
+
+def _arguments(node: Node, function: Any, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a step's call, with operands in the place of arrays."""
+    operator = node.operator
+    if isinstance(operator, capture_steps.Step):
+        return (
+            list(_filled(operator.arguments, inputs)),
+            _filled(operator.keywords, inputs),
+        )
+    return list(inputs), dict(node.attributes)
+
+
+def _filled(value: Any, inputs: Sequence[Any]) -> Any:
+    """Return a nest with operands in the place of its slots: a tuple that is an operand stays one."""
+    if type(value) is capture_steps.Slot:
+        return inputs[value.index]
+    if isinstance(value, Operand):
+        return value
+    if isinstance(value, (list, tuple)):
+        return in_container(type(value), [_filled(part, inputs) for part in value])
+    if isinstance(value, dict):
+        return {key: _filled(part, inputs) for key, part in value.items()}
+    return value
+
+
+def _no_equal(dialect: Dialect, steps: TracedSteps, node: Node, reason: str) -> NotTraceableError:
+    place = steps.place(node)
+    where = "" if place is None else f" ({place}: {place.text})"
+    return NotTraceableError(
+        f"{steps.name}: {dialect.name} has no equal of {reason}: {step_name(steps, node)}, step {node.name!r}{where}. "
+        "Write it with other functions of NumPy's, or call the operator with through='numpy'."
+    )
+
+
+def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) -> Callable[..., tuple[Any, ...]]:
+    """Return traced steps as a function of a framework's arrays.
+
+    Parameters
+    ----------
+    steps : TracedSteps
+        `op.traced(...).forward`, or `op.traced(...).vjp(positions)`.
+    dialect_of : Dialect or str
+        'torch' or 'jax'.
+    any_lengths : bool
+        Whether the source is to be right for arrays of other lengths, too, where that can be proved: it then has
+        expressions such as `a0.shape[1]` in the place of lengths.
+
+    Returns
+    -------
+    callable
+        Takes the arrays of `steps.inputs`, flat, and those of `steps.captured`, which by default are as they were when
+        this was called; returns a tuple. `source` is its source. It is right for the dtypes that were traced, and for
+        their shapes; if `polymorphic`, for all for which `fits(*shapes)` is true: shapes of the operator's inputs, of
+        as many axes, where lengths of 0 and 1 are as they were, all others are two or more, and equal where one symbol
+        stands for them in `symbols`. If not, `why_not` says what is in the way.
+
+    Raises
+    ------
+    NotTraceableError
+        Where the framework has no equal of a step: the message says which, and on which line it is.
+    """
+    framework = dialect(dialect_of) if isinstance(dialect_of, str) else dialect_of
+    written = _written(steps, framework)
+    text, symbols, why_not = written.text, None, "it was not asked for"
+    if any_lengths:
+        try:
+            text, symbols = _of_any_lengths(steps, framework, written)
+        except Unproven as error:
+            why_not = f"{steps.name}: {error}"
+    function: Any = made_function(written.title, text, {**framework.scope(), **written.scope})
+    function.polymorphic, function.symbols = symbols is not None, symbols
+    function.why_not = why_not if symbols is None else ""
+    shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
+    function.fits = functools.partial(_fits, symbols if symbols is not None else shapes)
+    return function  # type: ignore[no-any-return]
+
+
+class _Written(NamedTuple):
+    """A function's name, its text, and what stands in its scope beside what its framework puts there."""
+
+    title: str
+    text: str
+    scope: dict[str, Any]
+
+
+def _written(steps: TracedSteps, framework: Dialect) -> _Written:
+    source = _Source(steps, framework)
+    names = []
+    for index, value in enumerate(steps.inputs):
+        names.append(f"a{index}")
+        source.give(value, Operand(names[-1], *_required(framework, steps, steps.spec(value))))
+    captured = dict(zip(steps.captured, steps.captured_arrays(), strict=True))
+    for index, (node, data) in enumerate(captured.items()):
+        name = f"c{index}"
+        source.scope[f"captured{index}"] = framework.constant(numpy.array(data))
+        names.append(f"{name}=captured{index}")
+        source.lines.append(f"{name} = {framework.array(name, source.device)}")
+        source.give(Value(node), Operand(name, data.shape, data.dtype))
+    source.add(steps)
+    try:
+        returned = []
+        for value in steps.outputs:
+            operand = source.value(steps, value)
+            returned.append(
+                operand.text if isinstance(operand, Operand) else source.constant(numpy.asarray(operand)).text
+            )
+    except NoEqual as error:
+        raise NotTraceableError(f"{steps.name}: {framework.name} has no equal of {error}.") from None
+    title = "".join(letter if letter.isalnum() else "_" for letter in steps.name)
+    body = [*source.lines, f"return {', '.join(returned)}{',' if len(returned) == 1 else ''}"]
+    text = f"def {title}({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in body)
+    return _Written(title, text, source.scope)
+
+
+def _of_any_lengths(
+    steps: TracedSteps, framework: Dialect, written: _Written
+) -> tuple[str, list[list[int | str] | None]]:
+    """Return (the source with expressions in the place of lengths, the symbols of the lengths of the inputs).
+
+    Lengths that are equal may be equal by chance, or have to be: first each is one of its own.
+    """
+    shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
+    untied, tied = symbols_of(shapes, tied=False), symbols_of(shapes, tied=True)
+    try:
+        return _for_symbols(steps, framework, written, untied), untied
+    except (Unproven, NotTraceableError):
+        if untied == tied:
+            raise
+    try:
+        return _for_symbols(steps, framework, written, tied), tied
+    except NotTraceableError as error:
+        raise Unproven(f"for other lengths {error}") from None
+
+
+def _for_symbols(
+    steps: TracedSteps, framework: Dialect, written: _Written, symbols: Sequence[Sequence[int | str] | None]
+) -> str:
+    if steps.retrace is None:
+        raise Unproven("it is not traced from an operator")
+    texts: dict[str, str] = {}
+    traced: dict[str, int] = {}
+    offset = len(steps.inputs) - sum(row is not None for row in symbols)
+    arrays = [(row, spec.shape) for row, spec in zip(symbols, steps.arguments, strict=True) if row is not None]
+    for position, (row, shape) in enumerate(arrays):
+        for axis, symbol in enumerate(row):
+            if isinstance(symbol, str):
+                texts.setdefault(symbol, f"a{offset + position}.shape[{axis}]")
+                traced.setdefault(symbol, shape[axis])
+    if len(texts) > len(PROBES[0]):
+        raise Unproven("its inputs have too many lengths")
+    sources, lengths = [written.text], [traced]
+    for probe in PROBES if texts else ():
+        lengths.append(dict(zip(texts, probe, strict=False)))
+        retraced = steps.retrace(
+            [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
+        )
+        chosen = getattr(retraced.recorder, "scalars", None)
+        if chosen is not None and chosen.conditions:
+            raise Unproven("it chooses by lengths, or asks for one as a number of Python's")
+        again = _written(retraced, framework)
+        sources.append(again.text)
+        if again.scope.keys() != written.scope.keys() or any(
+            not _is_same(value, written.scope[name]) for name, value in again.scope.items()
+        ):
+            raise Unproven("it has arrays of constants that depend on lengths")
+    return generalized(sources, lengths, texts)
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    if not hasattr(value, "shape"):
+        return value == other or value != value
+    first, second = numpy.asarray(value), numpy.asarray(other)
+    return first.shape == second.shape and first.dtype == second.dtype and first.tobytes() == second.tobytes()
+
+
+def _fits(symbols: Sequence[Sequence[int | str] | None], *shapes: Any) -> bool:
+    """Tell whether shapes have the lengths of a pattern."""
+    expected = [row for row in symbols if row is not None]
+    if len(expected) != len(shapes):
+        return False
+    lengths: dict[str, int] = {}
+    for row, shape in zip(expected, shapes, strict=True):
+        if len(row) != len(shape):
+            return False
+        for symbol, length in zip(row, shape, strict=True):
+            if isinstance(symbol, str):
+                if length < 2 or lengths.setdefault(symbol, length) != length:
+                    return False
+            elif length != symbol:
+                return False
+    return True
+
+
+def made_function(title: str, text: str, scope: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return the function that a text defines, which tracebacks show; the text is its `source`."""
+    file = f"<minpy {title} {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
+    scope["__name__"] = "minpy.frameworks.translated"
+    exec(compile(text, file, "exec"), scope)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    function: Callable[..., tuple[Any, ...]] = scope[title]
+    function.source = text  # type: ignore[attr-defined]
+    return function
+
+
+def _required(dialect: Dialect, steps: TracedSteps, spec: ArraySpec) -> ArraySpec:
+    reason = dialect.refused.get(spec.dtype.name)
+    if reason is not None or spec.dtype.kind not in "biufc":
+        raise NotTraceableError(
+            f"{steps.name}: {dialect.name} has no arrays of {spec.dtype.name}" + (f": {reason}" if reason else "") + "."
+        )
+    return spec
