@@ -15,7 +15,7 @@ from minpy.frameworks.foreign_operator import ForeignOperator, in_tuple, read_fo
 from minpy.frameworks.libraries import require
 from minpy.importing import import_module
 
-__all__ = ["JaxFunction", "from_jax"]
+__all__ = ["JaxFunction", "from_jax", "precision"]
 
 _MOST_COMPILED = 256  # combinations of attributes, the latest
 
@@ -123,7 +123,7 @@ class JaxFunction(ForeignOperator):
 
         attributes = {key: raw_of(value) for key, value in attributes.items()}
         arrays = [_native(value) for value in inputs]
-        with _precision(jax, arrays):
+        with precision(jax, arrays):
             try:
                 result = self._function_for(arrays, attributes)(*[a for a in arrays if _is_array(a)])
             except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError) as error:
@@ -171,7 +171,7 @@ class JaxFunction(ForeignOperator):
         if any(wide and shape == () for wide, (shape, _) in zip(is_wide, inputs, strict=True)) and not all(is_wide):
             return None  # a number of Python's would leave the others their 32 bits, and an array would not
         try:
-            with _precision(jax, [numpy.empty(0, dtype) for _, dtype in inputs]):
+            with precision(jax, [numpy.empty(0, dtype) for _, dtype in inputs]):
                 specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
                 outputs = in_tuple(jax.eval_shape(partial(self.function, **attributes), *specs))
             return [(tuple(output.shape), numpy.dtype(output.dtype)) for output in outputs]
@@ -259,7 +259,7 @@ def _native(value: Any) -> Any:
     return value
 
 
-def _precision(jax: Any, values: Sequence[Any]) -> Any:
+def precision(jax: Any, values: Sequence[Any]) -> Any:
     """Return what surrounds a call: JAX computes with 64 bits there if one of the arrays has as many."""
     is_wide = any(isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.name in _WIDE for value in values)
     if jax.config.jax_enable_x64 or not is_wide:

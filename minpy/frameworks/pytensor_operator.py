@@ -63,6 +63,7 @@ def to_pytensor(operator: Any, *, outputs: int | None = None) -> Callable[..., A
     array([0.5, 0.5])
     """
     require("pytensor")
+    operator = getattr(operator, "__minpy_operator__", operator)
     if not (callable(operator) and hasattr(operator, "signature") and hasattr(operator, "vjp")):
         raise ArgumentError(
             f"to_pytensor takes an operator of minpy, got {describe(operator)}. Make one of a function with "
@@ -75,6 +76,7 @@ def to_pytensor(operator: Any, *, outputs: int | None = None) -> Callable[..., A
 
     call.__name__ = call.__qualname__ = operator.__name__
     call.__doc__ = operator.__doc__
+    call.__minpy_operator__ = operator  # type: ignore[attr-defined]
     return call
 
 

@@ -234,7 +234,7 @@ def needs_gradient(tensors: Sequence[Any]) -> bool:
 # -- calls that the dispatcher makes -----------------------------------------------------------------------------------
 
 
-class RegisteredCall(torch.autograd.Function):  # type: ignore[misc]
+class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
     """A derivative called on any tensors, inside of the dispatcher's kernel for autograd.
 
     `torch.func`'s transforms, forward mode, graphs in the making and second derivatives come through here: it calls
@@ -243,8 +243,13 @@ class RegisteredCall(torch.autograd.Function):  # type: ignore[misc]
 
     @classmethod
     def record(cls, derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Call it, as kernels of PyTorch's own do: a transform that is on has come to its level of autograd already."""
-        result: tuple[Any, ...] = super(torch.autograd.Function, cls).apply(derivative, registered, *tensors)
+        """Call it at one level of `torch.func`'s transforms, as kernels of PyTorch's own are."""
+        result: tuple[Any, ...]
+        if not _transforms_active():
+            result = cls.apply(derivative, registered, *tensors)
+        else:
+            with torch._functorch.utils.enable_single_level_autograd_function():
+                result = cls.apply(derivative, registered, *tensors)
         return result
 
     @staticmethod

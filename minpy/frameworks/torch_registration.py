@@ -307,7 +307,7 @@ def _empty(derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
     """Return tensors without numbers like those that a derivative gives for tensors like these."""
     dtypes = [numpy_dtype(tensor, derivative, position) for position, tensor in enumerate(tensors)]
     shapes = [tuple(tensor.shape) for tensor in tensors]
-    outputs = outputs_of(derivative, shapes, dtypes, _number_of, _is_symbol)
+    outputs = outputs_of(derivative, shapes, dtypes, _number_of, _is_symbol, torch._check)
     device = tensors[0].device if tensors else torch.device("cpu")
     results = []
     for shape, dtype in outputs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -34,10 +34,12 @@ def outputs_of(
     dtypes: Sequence[numpy.dtype],
     number_of: Callable[[Any], int],
     is_symbol: Callable[[Any], bool],
+    require: Callable[[Any], Any],
 ) -> list[tuple[Shape, numpy.dtype]]:
     """Return the shape and dtype of each array that a derivative gives; lengths may be symbols, or UNKNOWN.
 
-    `number_of` gives the number that a symbol stands for while a graph is made.
+    `number_of` gives the number that a symbol stands for while a graph is made; `require` is called with what has to
+    be true of symbols.
     """
     if derivative.chain:
         mode, positions = derivative.chain[-1]
@@ -45,7 +47,7 @@ def outputs_of(
         if mode == "pull":
             return [(tuple(below[position]), below_dtypes[position]) for position in positions]
         assert derivative.lower is not None
-        return outputs_of(derivative.lower, below, below_dtypes, number_of, is_symbol)
+        return outputs_of(derivative.lower, below, below_dtypes, number_of, is_symbol, require)
     symbols = list({str(length): length for shape in shapes for length in shape if is_symbol(length)}.values())
     if not symbols:
         inferred = _required(derivative, derivative.infer_outputs(_specs(shapes, dtypes)))
@@ -53,9 +55,21 @@ def outputs_of(
     ruled = _by_rule(derivative, shapes, dtypes, number_of)
     if ruled is not None:
         return ruled
-    probed = _by_probes(derivative, shapes, dtypes, symbols)
+    probed = _by_probes(derivative, shapes, dtypes, symbols, {})
     if probed is not None:
         return probed
+    # Perhaps some have to be equal: those that are, in the call that the graph is made for.
+    first: dict[int, Any] = {}
+    for symbol in symbols:
+        first.setdefault(number_of(symbol), symbol)
+    equal = [symbol for symbol in symbols if first[number_of(symbol)] is not symbol]
+    if equal:
+        merged = {str(symbol): first[number_of(symbol)] for symbol in equal}
+        probed = _by_probes(derivative, shapes, dtypes, list(first.values()), merged)
+        if probed is not None:
+            for symbol in equal:
+                require(symbol == first[number_of(symbol)])
+            return probed
     numbers = [tuple(int(length) for length in shape) for shape in shapes]
     inferred = _required(derivative, derivative.infer_outputs(_specs(numbers, dtypes)))
     return [(tuple(spec.shape), spec.dtype) for spec in inferred]
@@ -95,12 +109,21 @@ def _by_rule(
 
 
 def _by_probes(
-    derivative: Derivative, shapes: Sequence[Shape], dtypes: Sequence[numpy.dtype], symbols: Sequence[Any]
+    derivative: Derivative,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[numpy.dtype],
+    symbols: Sequence[Any],
+    merged: Mapping[str, Any],
 ) -> list[tuple[Shape, numpy.dtype]] | None:
-    """Return the outputs' shapes in terms of symbols; None where that is not found."""
+    """Return the outputs' shapes in terms of symbols; None where that is not found.
+
+    `merged`: symbols that are given the length of another.
+    """
     if len(symbols) > len(_PROBES[0]):
         return None
     assignments = [{str(symbol): length for symbol, length in zip(symbols, probe, strict=False)} for probe in _PROBES]
+    for lengths in assignments:
+        lengths.update({name: lengths[str(symbol)] for name, symbol in merged.items()})
     results: list[InferredOutputs] = []
     for lengths in assignments:
         probe = [tuple(lengths.get(str(length), length) for length in shape) for shape in shapes]

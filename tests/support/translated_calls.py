@@ -193,7 +193,7 @@ x_out(a)
 x_counted(a)
 """.strip().splitlines()
 
-CALLS = [call for call in [*CALLS_OF_SYMBOLS, *MORE] if "arange(3)" != call]
+CALLS = [call for call in [*CALLS_OF_SYMBOLS, *MORE] if call != "arange(3)"]
 
 # By framework: what it has no equal of, and the tables say so.
 WITHOUT_EQUAL: dict[str, tuple[str, ...]] = {"jax": (), "torch": ()}
