@@ -59,9 +59,10 @@ def check_operator(
     With `frameworks=True`, the operator is checked in PyTorch, JAX and PyTensor, too, as `minpy.frameworks` makes it
     one of theirs: values and gradients, second order, batches (`vmap`), and compiled.
 
-    What cannot be checked is reported as skipped, with the reason: a framework that is not installed, inputs at a kink, a dtype or an empty array that the
-    forward function does not take. Integer inputs are not differentiated. Random operators draw the same numbers at
-    each call, from NumPy's global generator, Python's or minpy's, which are left as they were found.
+    What cannot be checked is reported as skipped, with the reason: a framework that is not installed, inputs at a kink,
+    a dtype or an empty array that the forward function does not take. Integer inputs are not differentiated. Random
+    operators draw the same numbers at each call, from NumPy's global generator, Python's or minpy's, which are left as
+    they were found.
 
     Parameters
     ----------

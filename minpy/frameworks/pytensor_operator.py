@@ -17,8 +17,8 @@ from minpy.frameworks.libraries import require
 
 __all__ = ["to_pytensor"]
 
-# What lengths that are not known are tried as: what comes out alike for both does not hang on them.
-_TRIED = (2, 3)
+# What lengths that are not known are tried as: what comes out alike for all does not hang on them.
+_TRIED = (2, 3, 1, 7)
 
 
 def to_pytensor(operator: Any, *, outputs: int | None = None) -> Callable[..., Any]:
@@ -274,17 +274,14 @@ def _parts() -> SimpleNamespace:
 
     def output_types(derivative: Derivative, types: Sequence[Any]) -> list[Any]:
         """Return the types of what a derivative returns: lengths are known that hang on none that is not."""
-        first, second = tried(derivative, types)
-        guess = is_guess(_root(derivative), types[-len(_root_values(derivative, types)) :])
+        results = tried(derivative, types)
+        certain = _all_known(types)
+        if not certain and (len(results) == 1 or is_guess(_root(derivative), _root_values(derivative, types))):
+            return [pt.TensorType(dtype=each.dtype.name, shape=(None,) * len(each.shape)) for each in results[0]]
+        shapes = [[spec.shape for spec in specs] for specs in zip(*results, strict=True)]
         return [
-            pt.TensorType(
-                dtype=a.dtype.name,
-                shape=tuple(
-                    m if m == n and m >= 0 and not (guess and not _all_known(types)) else None
-                    for m, n in zip(a.shape, b.shape, strict=True)
-                ),
-            )
-            for a, b in zip(first, second, strict=True)
+            pt.TensorType(dtype=spec.dtype.name, shape=tuple(map(_agreed, zip(*lengths, strict=True))))
+            for spec, lengths in zip(results[0], shapes, strict=True)
         ]
 
     def is_guess(derivative: Derivative, types: Sequence[Any]) -> bool:
@@ -297,32 +294,28 @@ def _parts() -> SimpleNamespace:
                     raise
         return True
 
-    def tried(derivative: Derivative, types: Sequence[Any]) -> tuple[list[ArraySpec], list[ArraySpec]]:
-        """Return what a derivative returns where unknown lengths are one thing, and where they are another."""
+    def tried(derivative: Derivative, types: Sequence[Any]) -> list[list[ArraySpec]]:
+        """Return what a derivative returns, once for each way of filling in lengths that are not known."""
         results: list[list[ArraySpec]] = []
         first_error: Exception | None = None
         for lengths in _lengths_to_try(types):
+            if len(results) >= len(_TRIED):
+                break
             try:
                 results.append(derivative.infer(_specs(types, lengths)))
             except Exception as error:
                 if is_quitting(error):
                     raise
                 first_error = first_error or error
-                continue
-            if len(results) == 2 or _all_known(types):
-                break
         if not results:
             name = derivative.operator.__name__
             shown = ", ".join(f"{type_.dtype} {type_.shape}" for type_ in types)
             raise ArgumentError(
                 f"{name}: to_pytensor does not find out what it returns for {shown}, with lengths that are not known "
-                f"(None) tried as {' and '.join(map(str, _TRIED))}: {first_error}\nGive the variables static shapes, "
+                f"(None) tried as {', '.join(map(str, _TRIED))}: {first_error}\nGive the variables static shapes, "
                 f"pt.tensor(shape=(4, 3)), or the operator a rule, {name}.def_shape."
             ) from first_error
-        if len(results) == 1 and not _all_known(types):  # one case says nothing of others
-            unknown = [ArraySpec((-1,) * len(spec.shape), spec.dtype) for spec in results[0]]
-            return results[0], unknown
-        return results[0], results[-1]
+        return results
 
     def called(operator: Any, count: int | None, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
         """Return what a call of an operator gives: a variable, or a list of them."""
@@ -395,6 +388,11 @@ def _root_values(derivative: Derivative, values: Sequence[Any]) -> Sequence[Any]
     return values
 
 
+def _agreed(lengths: Sequence[int]) -> int | None:
+    """Return the length that all tries give; None where they differ, or it hangs on values."""
+    return lengths[0] if lengths[0] >= 0 and len(set(lengths)) == 1 else None
+
+
 def _all_known(types: Sequence[Any]) -> bool:
     return all(None not in type_.shape for type_ in types)
 
@@ -406,7 +404,7 @@ def _lengths_to_try(types: Sequence[Any]) -> list[tuple[int, ...]]:
     alike = [(length,) * count for length in (*_TRIED, *known)]
     if not 1 < count <= 4:
         return list(dict.fromkeys(alike))
-    return list(dict.fromkeys([*alike, *product((*_TRIED, *known[:2]), repeat=count)]))
+    return list(dict.fromkeys([*alike, *product((*_TRIED[:2], *known[:2]), repeat=count)]))
 
 
 def _specs(types: Sequence[Any], lengths: Sequence[int]) -> list[ArraySpec]:
