@@ -74,7 +74,7 @@ def to_jax(op: Any, *, outputs: int | None = None, through: str = "auto", batch:
     if batch not in _BATCH:
         raise ArgumentError(f"to_jax: batch={batch!r}; expected {', '.join(map(repr, _BATCH))}.")
     if outputs is not None and (not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1):
-        raise ArgumentError(f"to_jax: outputs={describe(outputs)}; expected how many arrays it returns, such as 2.")
+        raise ArgumentError(f"to_jax: outputs={outputs!r}; expected how many arrays it returns, such as 2.")
     operator = getattr(op, "__minpy_operator__", op)
     if not hasattr(operator, "signature") or not hasattr(operator, "vjp"):
         raise ArgumentError(

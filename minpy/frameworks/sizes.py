@@ -143,6 +143,12 @@ class SizedProxy(ArrayProxy):
         nbytes = math.prod(self.fact.shape) * self.dtype.itemsize
         return nbytes if _is_of_captures() else self._length(nbytes)
 
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(_without_lengths(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(_without_lengths(index), value)
+
     def __len__(self) -> int:
         if not self.fact.shape:
             raise TypeError("len() of unsized object")
@@ -168,6 +174,15 @@ class SizedProxy(ArrayProxy):
         recorder: Any = self.recorder
         scalars: Scalars = recorder.scalars
         return scalars
+
+
+def _without_lengths(index: Any) -> Any:
+    """Return an index with numbers in the place of the lengths in its slices: a step has no others."""
+    if isinstance(index, tuple):
+        return tuple(map(_without_lengths, index))
+    if isinstance(index, slice):
+        return slice(*(end.pin() if isinstance(end, Length) else end for end in (index.start, index.stop, index.step)))
+    return index
 
 
 _SYMBOLS = frozenset(itertools.chain(*PROBES))

@@ -57,7 +57,10 @@ for _names, _places, _arrays in ((_UNARY, "{0}", False), (_OF_TENSORS, "{0}, {1}
         _numpy_name, _, _torch_name = _name.partition(":")
         ROWS[_numpy_name] = elementwise(f"torch.{_torch_name or _numpy_name}({_places})", _arrays)
 ROWS["matmul"] = elementwise("torch.matmul({0}, {1})", True)
-ROWS["divmod"] = elementwise("torch.floor_divide({0}, {1}), torch.remainder({0}, {1})", True)
+ROWS["divmod"] = elementwise("functions.floor_divide({0}, {1}), torch.remainder({0}, {1})", True)
+ROWS["floor_divide"] = elementwise("functions.floor_divide({0}, {1})", True)
+ROWS["heaviside"] = elementwise("torch.heaviside({0}.detach(), {1}.detach())", True)
+ROWS["nextafter"] = elementwise("torch.nextafter({0}.detach(), {1}.detach())", True)
 ROWS["float_power"] = elementwise("torch.pow({0}, {1})", True)
 for _name in ("sign", "modf", "cbrt", "spacing"):
     ROWS[_name] = elementwise(f"functions.{_name}({{0}})")

@@ -11,6 +11,7 @@ __all__ = [
     "cbrt",
     "convolve",
     "correlate",
+    "floor_divide",
     "interp",
     "modf",
     "nan_extreme",
@@ -29,6 +30,11 @@ def sign(x: Any) -> Any:
     if x.is_complex():
         return torch.sgn(x)
     return torch.where(torch.isnan(x), x, torch.sign(x)) if x.is_floating_point() else torch.sign(x)
+
+
+def floor_divide(a: Any, b: Any) -> Any:
+    """Return `numpy.floor_divide`, which has no gradient; PyTorch would raise where one is asked for."""
+    return torch.floor_divide(a.detach(), b.detach())
 
 
 def modf(x: Any) -> Any:

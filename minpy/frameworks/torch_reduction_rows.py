@@ -21,8 +21,7 @@ def _reduced(name: str, text: str, axes: Sequence[int], keepdims: bool, more: st
 
 
 @_row("sum nansum mean nanmean add.reduce")
-def _sum(call: Call, a: Any = None, axis: Any = None, dtype: Any = None, keepdims: bool = False, **array: Any) -> str:
-    (a,) = array.values() if a is None and len(array) == 1 else (a,)
+def _sum(call: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> str:
     name = {"add.reduce": "sum"}.get(call.key, call.key)
     text = call.array(a, computes_in(call, a, dtype))
     axes = axes_of(axis, a.ndim)

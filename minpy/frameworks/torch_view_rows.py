@@ -244,7 +244,9 @@ def _diff(call: Call, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, a
 
 @_row("vander")
 def _vander(call: Call, x: Any, N: Any = None, increasing: bool = False) -> str:
-    return f"torch.vander({call.array(x, call.result_dtype)}, {N!r}, {increasing!r})"
+    del N
+    powers = numpy.arange(call.shape[1]) if increasing else numpy.arange(call.shape[1])[::-1]
+    return f"torch.pow({call.array(x, call.result_dtype)}.unsqueeze(-1), {call.array(powers)})"
 
 
 @_row("take")

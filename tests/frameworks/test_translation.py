@@ -1,0 +1,298 @@
+"""NumPy's functions written for PyTorch and JAX: values, dtypes, and derivatives, beside NumPy's and our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import translated_calls
+from many import each
+
+from minpy import customop
+from minpy.core import Operator
+from minpy.core.errors import NotTraceableError
+from minpy.differentiation import recorded_run
+from minpy.frameworks.tracing import TracedSteps, traced
+from minpy.frameworks.translation import dialect, translate
+
+FRAMEWORKS = ("jax", "torch")
+# What cannot be traced: the framework has nothing to do with it.
+UNTRACEABLE = ("np.sum(a, where=a > 1)",)
+# What has no gradient here, or where all of a symmetric matrix is taken for its lower half: theirs are symmetric.
+OTHER_GRADIENTS = (
+    "np.modf",
+    "np.ldexp",
+    "np.nextafter",
+    "np.spacing",
+    "np.i0",
+    "np.nanmedian",
+    "np.nanquantile",
+    "np.maximum.accumulate",
+    "x_added_at",
+    "x_masked",
+    "np.linalg.eigvalsh",
+    "np.linalg.eigh",
+)
+
+
+def function_of(call: str) -> tuple[Callable[..., Any], list[str]]:
+    """Return (a function of the arrays that a call is of, their names)."""
+    names = [name for name in translated_calls.arrays("float64") if re.search(rf"\b{name}\b", call)]
+    scope = {"np": np, **{name: value for name, value in vars(translated_calls).items() if name.startswith("x_")}}
+    exec(f"def f({', '.join(names)}):\n    return {call}\n", scope)
+    return scope["f"], names
+
+
+CALLS = {call: function_of(call) for call in translated_calls.CALLS if function_of(call)[1]}
+CASES = {
+    f"{framework} {call}": (framework, function, names)
+    for framework in FRAMEWORKS
+    for call, (function, names) in CALLS.items()
+    if call not in UNTRACEABLE
+}
+
+
+@pytest.fixture(autouse=True)
+def _with_64_bits() -> Any:
+    jax = pytest.importorskip("jax", reason="needs JAX")
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def arrays_of(framework: str, arrays: Sequence[Any]) -> list[Any]:
+    if framework == "jax":
+        jax = pytest.importorskip("jax", reason="needs JAX")
+        return [jax.numpy.asarray(array) for array in arrays]
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    return [torch.from_numpy(np.array(array)) for array in arrays]
+
+
+def as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def forward_of(function: Callable[..., Any], arrays: Sequence[Any]) -> TracedSteps:
+    return traced(Operator(function, name="f"), list(arrays), {}).forward
+
+
+def require_equal(results: Sequence[Any], expected: Sequence[Any], tolerance: float) -> None:
+    assert len(results) == len(expected)
+    for result, array in zip(results, expected, strict=True):
+        result, array = np.asarray(result), np.asarray(array)
+        assert (result.shape, result.dtype) == (array.shape, array.dtype)
+        np.testing.assert_allclose(result, array, tolerance, tolerance / 100)
+
+
+def require_values(framework: str, function: Callable[..., Any], names: list[str]) -> None:
+    available = translated_calls.arrays("float64")
+    arrays = [available[name] for name in names]
+    translated = translate(forward_of(function, arrays), framework)
+    require_equal(translated(*arrays_of(framework, arrays)), as_list(function(*arrays)), 1e-10)
+
+
+test_values_and_dtypes = each({name: case for name, case in CASES.items() if case[0] == "torch"})(require_values)
+# It compiles each of them.
+test_values_and_dtypes_of_jax = each({name: case for name, case in CASES.items() if case[0] == "jax"})(require_values)
+
+
+@each(CASES)
+def test_values_and_dtypes_of_single_precision(framework: str, function: Callable[..., Any], names: list[str]) -> None:
+    available = translated_calls.arrays("float32")
+    arrays = [available[name] for name in names]
+    translated = translate(forward_of(function, arrays), framework)
+    require_equal(translated(*arrays_of(framework, arrays)), as_list(function(*arrays)), 2e-5)
+
+
+@each(
+    {
+        name: case
+        for name, case in CASES.items()
+        if not any(part in name for part in OTHER_GRADIENTS) and "fft" not in name
+    }
+)
+def test_derivatives_are_those_of_the_tape(framework: str, function: Callable[..., Any], names: list[str]) -> None:
+    available = translated_calls.arrays("float64")
+    arrays = [available[name] for name in names]
+    outputs = [np.asarray(output) for output in as_list(function(*arrays))]
+    live = [position for position, array in enumerate(arrays) if array.dtype.kind == "f"]
+    if not live or any(output.dtype.kind != "f" for output in outputs):
+        return
+    random = np.random.RandomState(0)
+    cotangents = [np.asarray(random.uniform(size=output.shape), output.dtype) for output in outputs]
+    expected = recorded_run.vjp(lambda *values: tuple(as_list(function(*values))), arrays, live)[1](tuple(cotangents))
+    translated = translate(forward_of(function, arrays), framework)
+    values = arrays_of(framework, arrays)
+    if framework == "jax":
+        jax = pytest.importorskip("jax", reason="needs JAX")
+
+        def of_floats(*floats: Any) -> Any:
+            filled = dict(zip(live, floats, strict=True))
+            return translated(*(filled.get(position, value) for position, value in enumerate(values)))
+
+        pull = jax.vjp(of_floats, *(values[position] for position in live))[1]
+        gradients = pull(tuple(arrays_of(framework, cotangents)))
+    else:
+        torch = pytest.importorskip("torch", reason="needs PyTorch")
+        for position in live:
+            values[position].requires_grad_()
+        results = translated(*values)
+        pairs = [pair for pair in zip(results, arrays_of(framework, cotangents), strict=True) if pair[0].requires_grad]
+        parts = [None] * len(live)
+        if pairs:
+            heads, upstream = zip(*pairs, strict=True)
+            parts = torch.autograd.grad(heads, [values[position] for position in live], upstream, allow_unused=True)
+        gradients = [
+            torch.zeros_like(values[position]) if part is None else part
+            for part, position in zip(parts, live, strict=True)
+        ]
+    for gradient, part in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(gradient), np.asarray(getattr(part, "_data", part)), 1e-6, 1e-9)
+
+
+# -- the source --------------------------------------------------------------------------------------------------------
+
+
+def centred(x: Any) -> Any:
+    return x - np.sum(x, axis=-1, keepdims=True) / x.shape[-1]
+
+
+def test_source_is_straight_lines() -> None:
+    function = translate(forward_of(centred, [np.ones((2, 3))]), "torch")
+    assert function.source == (
+        "def f(a0):\n    v0 = torch.sum(a0, (1,), keepdim=True)\n    v1 = v0 / 3.0\n    v2 = a0 - v1\n    return v2,\n"
+    )
+    assert not function.polymorphic
+    assert function.fits((2, 3))
+    assert not function.fits((2, 4))
+
+
+def test_lengths_become_expressions_where_nothing_is_chosen_by_them() -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    function = translate(forward_of(centred, [np.ones((2, 3))]), "torch", any_lengths=True)
+    assert function.polymorphic
+    assert "v1 = v0 / a0.shape[1]" in function.source
+    for shape in ((2, 3), (5, 7), (3, 3)):
+        assert function.fits(shape)
+        x = np.random.rand(*shape)
+        np.testing.assert_allclose(function(torch.from_numpy(x))[0], centred(x))
+    assert not function.fits((1, 3))
+    assert not function.fits((2, 3, 4))
+
+
+SIZED = {
+    "reshape": (lambda x: x.reshape(x.shape[0] * x.shape[1]), [(2, 3)], True),
+    "flat": (lambda x: x.reshape(-1), [(2, 3)], True),
+    "square root of a length": (lambda x: x / np.sqrt(x.shape[1]), [(2, 3)], True),
+    "positions": (lambda x: x[np.arange(x.shape[0]), 0], [(4, 3)], True),
+    "ones": (lambda x: x + np.ones_like(x) * np.zeros(x.shape[1]), [(4, 3)], True),
+    "broadcast": (lambda x, w: x * w, [(4, 3), (3,)], True),
+    "broadcast along one": (lambda x, w: x * w, [(4, 3), (1, 3)], True),
+    "product": (lambda x, w: x @ w, [(4, 3), (3, 5)], True),
+    "variance": (lambda x: x.var(axis=0), [(4, 3)], True),
+    "concatenated": (lambda x, y: np.concatenate([x, y])[: x.shape[0]], [(4, 3), (5, 3)], True),
+    "a choice by a length": (lambda x: x * 2 if x.shape[0] > 3 else x, [(4, 3)], False),
+    "a choice by numpy.shape": (lambda x: x * 2 if np.shape(x)[0] > 3 else x, [(4, 3)], False),
+    "a loop over rows": (lambda x: sum(row for row in x), [(4, 3)], False),
+    "a loop over a range": (lambda x: sum(x[i] for i in range(x.shape[0])), [(4, 3)], False),
+    "text of a length": (lambda x: x * float(str(x.shape[0])), [(4, 3)], False),
+    "an identity": (lambda x: x @ np.eye(x.shape[1]), [(4, 3)], False),
+    "rounded": (lambda x: x * float(x.shape[0] / 2), [(4, 3)], False),
+}
+
+
+@each(SIZED)
+def test_which_functions_are_right_for_other_lengths(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]], is_polymorphic: bool
+) -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    translated = translate(forward_of(function, [np.ones(shape) for shape in shapes]), "torch", any_lengths=True)
+    assert translated.polymorphic == is_polymorphic, translated.why_not
+    assert bool(translated.why_not) != is_polymorphic
+    for more in (0, 3):
+        others = [tuple(length + more if length > 1 else length for length in shape) for shape in shapes]
+        if not translated.fits(*others):
+            assert more
+            assert not is_polymorphic
+            continue
+        arrays = [np.random.rand(*shape) for shape in others]
+        np.testing.assert_allclose(
+            translated(*map(torch.from_numpy, arrays))[0], function(*arrays), 1e-12, err_msg=translated.source
+        )
+
+
+def test_gradients_of_other_lengths() -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+
+    @customop("numpy")
+    def weighted(x, w):
+        return np.mean(x * w, axis=0)
+
+    weighted.def_grad(lambda ans, x, w: lambda g: np.broadcast_to(g, x.shape) * w / x.shape[0])
+    weighted.def_grad(lambda ans, x, w: lambda g: g * x.sum(axis=0) / len(x), argnum=1)
+    steps = weighted.traced(((4, 3), "f8"), ((3,), "f8"))
+    function = translate(steps.vjp([0]), "torch", any_lengths=True)
+    assert function.symbols == [["s0", "s1"], ["s1"]]
+    g, out, x, w = np.random.rand(5), np.random.rand(5), np.random.rand(7, 5), np.random.rand(5)
+    assert function.fits(x.shape, w.shape)
+    np.testing.assert_allclose(function(*map(torch.from_numpy, (g, out, x, w)))[0], g * w / 7 * np.ones((7, 1)))
+    refused = translate(steps.vjp([1]), "torch", any_lengths=True)
+    assert not refused.polymorphic
+    assert refused.why_not == ("gradient of weighted: it chooses by lengths, or asks for one as a number of Python's")
+
+
+@each({framework: (framework,) for framework in FRAMEWORKS})
+def test_what_has_no_equal_says_node_line_and_function(framework: str) -> None:
+    def fitted(x):
+        return np.polyfit(np.arange(4.0), x, 1)
+
+    with pytest.raises(
+        NotTraceableError,
+        match=rf"fitted: {framework} has no equal of that function: numpy.polyfit, step 'fitted' "
+        r"\(.*test_translation.py:\d+: return np.polyfit\(np.arange\(4.0\), x, 1\)\)",
+    ):
+        translate(traced(Operator(fitted, name="fitted"), [np.ones(4)], {}).forward, framework)
+
+
+def test_arguments_without_an_equal_are_named() -> None:
+    steps = forward_of(lambda x: np.sum(x, initial=2.0), [np.ones(4)])
+    with pytest.raises(NotTraceableError, match=r"torch has no equal of its argument initial=: numpy.sum"):
+        translate(steps, "torch")
+
+
+def test_tables_have_rows_for_numpy_s_functions_only() -> None:
+    torch_rows, jax_rows = dialect("torch").rows, dialect("jax").rows
+    assert len(torch_rows) > 250
+    assert len(jax_rows) > 270
+    with pytest.raises(NotTraceableError, match=r"there is no dialect 'tensorflow'; there are 'jax', 'torch'"):
+        dialect("tensorflow")
+
+
+def test_captured_arrays_are_arguments_that_have_values() -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    weights = np.array([1.0, 2.0, 3.0])
+    steps = forward_of(lambda x: x * weights, [np.ones(3)])
+    function = translate(steps, "torch")
+    x = torch.ones(3, dtype=torch.float64)
+    np.testing.assert_array_equal(function(x)[0], weights)
+    np.testing.assert_array_equal(function(x, 2 * torch.from_numpy(weights))[0], 2 * weights)
+    assert steps.captured_arrays()[0] is weights
+
+
+def test_fullgraph_with_lengths_that_vary() -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+
+    def smoothed(x):
+        y = np.exp(x - x.max(axis=-1, keepdims=True))
+        y[..., 0] *= 2
+        return np.where(y > 0.5, y, 0) / np.sqrt(x.shape[-1])
+
+    steps = forward_of(smoothed, [np.ones((4, 3))])
+    translated = translate(steps, "torch")
+    compiled = torch.compile(translated, fullgraph=True, backend="eager")
+    x = np.random.rand(4, 3)
+    np.testing.assert_allclose(compiled(torch.from_numpy(x))[0], smoothed(x))
