@@ -332,7 +332,19 @@ def _unchanged(function: Any) -> Any:
 
 
 def _pytensor_outputs(case: Case, is_static: bool) -> tuple[list[Any], list[Any]]:
-    """Return (variables of the inputs that are variables of the case, the outputs)."""
+    """Return (variables of the inputs that are variables of the case, the outputs).
+
+    Their lengths are known if `is_static`, or if the operator takes no others.
+    """
+    if is_static:
+        return _outputs_of_types(case, True)
+    try:
+        return _outputs_of_types(case, False)
+    except ArgumentError:
+        return _outputs_of_types(case, True)
+
+
+def _outputs_of_types(case: Case, is_static: bool) -> tuple[list[Any], list[Any]]:
     import pytensor.tensor as pt
 
     values: list[Any] = [_plain(value) for value in case.inputs]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from sys import getrefcount
 from typing import Any
 
 import numpy
@@ -23,6 +24,7 @@ import numpy
 from minpy.capture.reads import same_value
 from minpy.core import dispatch
 from minpy.core.array import Array, raw_of
+from minpy.core.buffers import SOLE_LOCAL
 from minpy.core.default_attributes import default_attributes
 from minpy.core.errors import ArgumentError
 from minpy.differentiation import recorded_run
@@ -180,15 +182,21 @@ class Derivative:
         """Return what it gives for raw arrays: fresh arrays in C order, which share memory with nothing."""
         if not self.chain:
             result = dispatch.run(self._fresh_operator(), self._inputs(raws), dict(self.attributes))
-            results = result if isinstance(result, (tuple, list)) else (result,)
-            self._require_count(len(results), isinstance(result, (tuple, list)))
+            several = isinstance(result, (tuple, list))
+            results = [*result] if several else [result]
+            del result
+            self._require_count(len(results), several)
         else:
-            results = self.function()(*raws)
-        earlier: list[Any] = [raw for raw in raws if isinstance(raw, numpy.ndarray)]
-        arrays = []
-        for value in results:
-            arrays.append(fresh(value, earlier))
-            earlier.append(arrays[-1])
+            results = [*self.function()(*raws)]
+        others: list[Any] = [raw for raw in raws if isinstance(raw, numpy.ndarray)]
+        results.reverse()
+        arrays: list[numpy.ndarray] = []
+        while results:
+            value = results.pop()
+            # Somebody else has it: a rule may return what its closure holds.
+            array = value.copy(order="C") if getrefcount(value) > SOLE_LOCAL else fresh(value, others)
+            arrays.append(array)
+            others.append(array)
         return arrays
 
     def function(self) -> Callable[..., tuple[Any, ...]]:

@@ -254,11 +254,12 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
 
     @staticmethod
     def forward(derivative: Derivative, registered: Any, *tensors: Any) -> Any:
-        """Call the registered operator, below autograd."""
-        if derivative.chain:
-            return tuple(registered.call_derivative(derivative, tensors))
-        result = registered.call_operator(derivative, tensors)
-        return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        """Call the registered operator, below autograd: the levels of transforms below this one have theirs on."""
+        with torch._C._AutoDispatchBelowAutograd():
+            if not _transforms_active():
+                return _called_operator(derivative, registered, tensors)
+            with torch.enable_grad(), _forward_mode._set_fwd_grad_enabled(True):
+                return _called_operator(derivative, registered, tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -300,6 +301,13 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         moved = [tangents[2 + position] for position in positions]
         pushed = registered.call_derivative(derivative.push(positions), (*moved, *values))
         return tuple(tangent if _is_inexact(tangent) else None for tangent in pushed)
+
+
+def _called_operator(derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    if derivative.chain:
+        return tuple(registered.call_derivative(derivative, tensors))
+    result = registered.call_operator(derivative, tensors)
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
 def _is_inexact(tensor: Any) -> bool:
