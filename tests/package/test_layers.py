@@ -33,6 +33,7 @@ LAYERS = [
     ["minpy.custom*"],
     ["minpy.ndarray"],
     ["minpy.symbol*"],
+    ["minpy.batching*"],
     ["minpy.attribute", "minpy.compiling", "minpy.executor", "minpy.name", "minpy.operator", "minpy.visualization"],
     ["minpy.array_variants*", "minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.random"],
     ["minpy.numpy_extension*", "minpy.primitive", "minpy.tape"],
