@@ -35,8 +35,15 @@ LAYERS = [
     ["minpy.symbol*"],
     ["minpy.batching*"],
     ["minpy.attribute", "minpy.compiling", "minpy.executor", "minpy.name", "minpy.operator", "minpy.visualization"],
-    ["minpy.array_variants*", "minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.random"],
-    ["minpy.numpy_extension*", "minpy.primitive", "minpy.tape"],
+    [
+        "minpy.array_variants*",
+        "minpy.autograd",
+        "minpy.checkpointing",
+        "minpy.functional",
+        "minpy.numpy*",
+        "minpy.random",
+    ],
+    ["minpy.differential_operators", "minpy.extend", "minpy.numpy_extension*", "minpy.primitive", "minpy.tape"],
     ["minpy.array", "minpy.contrib*", "minpy.dlpack", "minpy.profiler*", "minpy.recordio*"],
     ["minpy.numpy_dispatch_protocol", "minpy.numpy_op_signature"],
     [
