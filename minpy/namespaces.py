@@ -77,7 +77,7 @@ LATE = (
     ),
     *("name", "notebook", "np", "np_symbol", "npx", "numpy", "numpy_dispatch_protocol", "numpy_extension"),
     *("numpy_op_signature", "operator", "optimizer", "profiler", "recordio", "registry", "rnn", "rtc", "runtime"),
-    *("sym", "symbol", "test_utils", "th", "torch", "util", "visualization", "viz"),
+    *("sym", "symbol", "test_util", "test_utils", "th", "torch", "util", "visualization", "viz"),
 )
 
 # Modules of Python's that `import mxnet` brings, and scripts use without importing them themselves.
