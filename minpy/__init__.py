@@ -146,6 +146,7 @@ __all__ = [
     "visualization",
     "viz",
     "vjp",
+    "vmap",
 ]
 
 namespaces.install()
@@ -209,6 +210,7 @@ if TYPE_CHECKING:
     from minpy import torch as th
     from minpy import visualization as viz
     from minpy.attribute import AttrScope
+    from minpy.batching.mapping import vmap
     from minpy.compiling import compile as compile  # noqa: A004 - the name that users know
     from minpy.differential_operators import (
         checkpoint,
@@ -261,6 +263,7 @@ else:
         "value_and_grad": "functional",
         "vector_jacobian_product": "differential_operators",
         "vjp": "functional",
+        "vmap": "batching.mapping",
         "wrap_policy": "dispatch.policy",
     }
     _OF_MINPY = ("array", "array_variants", "dispatch", "nn", "primitive", "tape", "utils")

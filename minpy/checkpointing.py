@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from minpy.batching.levels import holds_batched
 from minpy.bridge.hips_boxes import is_box
 from minpy.core.array import Array, as_raw, now
 from minpy.core.base_operator import BaseOperator
@@ -70,7 +71,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
             from minpy.bridge.hips import through_boxes  # it imports autograd
 
             return through_boxes(checkpointed, arguments, keywords)
-        if not state.recording:
+        if not state.recording or holds_batched((arguments, keywords)):
             return function(*arguments, **keywords)
         return _recorded_as_one(function, arguments, keywords)
 

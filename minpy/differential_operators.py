@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
+from minpy.batching.derivatives import with_call
 from minpy.bridge.hips_boxes import is_box
 from minpy.checkpointing import checkpoint
 from minpy.core.array import as_raw
@@ -120,15 +122,14 @@ def make_jvp(fun: Function, argnum: Argnum = 0) -> Function:
     (array([0., 0.]), array([1., 2.]))
     """
 
-    def push(call: Call, tangent: Any) -> Any:
+    def push(tangent: Any, call: Call) -> Any:
         arguments = [call.arguments[argnum] for argnum in call.argnums]
-        directions = matching(
-            "make_jvp: the tangent", tangent, arguments[0] if call.single else tuple(arguments), call.variables
-        )
+        like = arguments[0] if call.single else tuple(arguments)
+        directions = matching("make_jvp: the tangent", call.lowered(tangent), like, call.variables)
         call.outputs, pushed = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
         return call.result(), call.like_result(pushed)
 
-    return _of_run(fun, argnum, "make_jvp", lambda call: functools.partial(push, call), run=False)
+    return _of_run(fun, argnum, "make_jvp", push, run=False, given_later=True)
 
 
 def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
@@ -161,7 +162,7 @@ def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
 
     def transposed(call: Call) -> Any:
         vjp, result = _vjp_and_result(call)
-        zeros = map_tree(lambda leaf, _: numpy.zeros_like(as_raw(leaf)), result)
+        zeros = map_tree(lambda leaf, _: numpy.zeros_like(leaf), result)
         return make_vjp(vjp)(zeros)[0]
 
     return _of_run(fun, argnum, "make_jvp_reversemode", transposed)
@@ -234,7 +235,7 @@ def make_ggnvp(f: Function, g: Function | None = None, f_argnum: int = 0) -> Fun
     def product(call: Call) -> Any:
         f_vjp, result = _vjp_and_result(call)
         g_hvp = make_hvp(loss)(result)[0]
-        zeros = map_tree(lambda leaf, _: numpy.zeros_like(as_raw(leaf)), result)
+        zeros = map_tree(lambda leaf, _: numpy.zeros_like(leaf), result)
         f_jvp = make_vjp(f_vjp)(zeros)[0]
         return lambda v: f_vjp(g_hvp(f_jvp(v)))
 
@@ -403,7 +404,7 @@ def grad_and_aux(fun: Function, argnum: Argnum = 0) -> Function:
                 f"grad_and_aux: {_name_of(fun)} returned {describe(result)}; expected a tuple of two: the number to "
                 "differentiate, and what else it returns."
             )
-        if len(leaves_of(result[0])) != 1 or as_raw(leaves_of(result[0])[0]).size != 1:
+        if len(leaves_of(result[0])) != 1 or math.prod(call.shape_of(call.outputs[0])) != 1:
             raise ShapeError(
                 f"grad_and_aux differentiates the first of two results, which is one number, got "
                 f"{describe(as_raw(result[0]))}. Sum it up."
@@ -541,13 +542,20 @@ vector_jacobian_product = tensor_jacobian_product
 
 def _vjp_and_result(call: Call) -> tuple[Function, Any]:
     def pull(gradient: Any) -> Any:
-        return call.gradients(matching(f"{call.name}: the gradient", gradient, call.structure, call.outputs))
+        return call.gradients(
+            matching(f"{call.name}: the gradient", call.lowered(gradient), call.structure, call.outputs)
+        )
 
     return pull, map_tree(_copied, call.result())
 
 
-def _of_run(fun: Function, argnum: Argnum, api: str, finish: Callable[[Call], Any], run: bool = True) -> Function:
-    """Return a function that makes a `Call` of `fun`, and gives it to `finish`."""
+def _of_run(
+    fun: Function, argnum: Argnum, api: str, finish: Callable[..., Any], run: bool = True, given_later: bool = False
+) -> Function:
+    """Return a function that makes a `Call` of `fun`, and gives it to `finish`.
+
+    `given_later`: it returns a function that makes the call, and gives its own argument to `finish`, too.
+    """
     if not callable(fun):
         raise ArgumentError(
             f"{api}: the first argument is the function to differentiate, got {describe(fun)}. Write "
@@ -564,8 +572,14 @@ def _of_run(fun: Function, argnum: Argnum, api: str, finish: Callable[[Call], An
                 f"{api}: an argument is traced by HIPS autograd, which cannot follow the function that {api} returns. "
                 f"Call minpy.grad or minpy.jacobian there, or autograd's own {api}."
             )
-        # The caller may write to them before what is returned is called.
-        return finish(Call(api, fun, argnums, single, map_tree(_copied, arguments), keywords, run=run))
+        arguments = map_tree(_copied, arguments)  # the caller may write to them before what is returned is called
+        if not given_later:
+            return with_call(finish, api, fun, argnums, single, arguments, keywords, run=run)
+
+        def with_given(given: Any) -> Any:
+            return with_call(functools.partial(finish, given), api, fun, argnums, single, arguments, keywords, run=run)
+
+        return with_given
 
     return _renamed(of_run, api, fun)
 
