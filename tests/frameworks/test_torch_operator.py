@@ -6,8 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-
-from tests.support.framework_operators import ROWS, ROWS_BY_NAME, differentiable
+from framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch")
 
