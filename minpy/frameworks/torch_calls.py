@@ -25,12 +25,16 @@ __all__ = [
     "array_of",
     "call_derivative",
     "compute",
+    "conjugated",
     "is_batched",
     "is_followed",
+    "is_inexact",
     "is_plain",
     "is_pushed",
+    "is_symbol",
     "live_positions",
     "needs_gradient",
+    "number_of",
     "numpy_dtype",
 ]
 
@@ -85,6 +89,19 @@ def is_batched(value: Any) -> bool:
     return bool(torch._C._functorch.is_legacy_batchedtensor(value))
 
 
+def is_symbol(length: Any) -> bool:
+    """Tell whether a length is a symbol, in a graph in the making."""
+    return isinstance(length, torch.SymInt)
+
+
+def number_of(length: Any) -> int:
+    """Return the number that a symbol stands for, without a guard on it: nothing may hang on it."""
+    if not is_symbol(length):
+        return int(length)
+    hint = length.node.hint
+    return 2 if hint is None else int(hint)
+
+
 def array_of(tensor: Any, derivative: Derivative, position: int) -> numpy.ndarray:
     """Return a tensor's numbers as an array, in its own memory where that can be."""
     try:
@@ -119,8 +136,7 @@ def _called(derivative: Derivative, position: int) -> str:
 def _unknown_dtype(tensor: Any, derivative: Derivative, position: int) -> DTypeError:
     return DTypeError(
         f"{_called(derivative, position)} is a {tensor.dtype} tensor, and NumPy has no such dtype. Convert it first, "
-        "with x.float(); under autocast that is done for you. Where the operator can be traced, "
-        "to_torch(op, through='graph') computes in any dtype of PyTorch's."
+        "with x.float(); under autocast that is done for you."
     )
 
 
@@ -194,17 +210,17 @@ class DirectCall(torch.autograd.Function):  # type: ignore[misc]
         if not live:
             return (None,) * len(needed)
         gradients = call_derivative(
-            call.derivative.pull(live), call.registered, (*_conjugated(cotangents), *outputs, *tensors)
+            call.derivative.pull(live), call.registered, (*conjugated(cotangents), *outputs, *tensors)
         )
         if len(needed) == 2:
-            return None, _conjugated(gradients)[0]
+            return None, conjugated(gradients)[0]
         result: list[Any] = [None] * len(needed)
-        for position, gradient in zip(live, _conjugated(gradients), strict=True):
+        for position, gradient in zip(live, conjugated(gradients), strict=True):
             result[1 + position] = gradient
         return tuple(result)
 
 
-def _conjugated(tensors: Sequence[Any]) -> Sequence[Any]:
+def conjugated(tensors: Sequence[Any]) -> Sequence[Any]:
     """Return cotangents, or gradients, in the other convention: PyTorch's are conjugates of ours."""
     for tensor in tensors:
         if tensor.is_complex():
@@ -269,7 +285,7 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         saved = tensors if derivative.chain else (*tensors, *output)
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)
-        integers = [value for value in output if not _is_inexact(value)]
+        integers = [value for value in output if not is_inexact(value)]
         if integers:
             ctx.mark_non_differentiable(*integers)
 
@@ -284,8 +300,8 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         if positions:
             values = saved if derivative.chain else (*saved[count:], *saved[:count])
             pull = derivative.pull(positions)
-            gradients = registered.call_derivative(pull, (*_conjugated(cotangents), *values))
-            for position, gradient in zip(positions, _conjugated(gradients), strict=True):
+            gradients = registered.call_derivative(pull, (*conjugated(cotangents), *values))
+            for position, gradient in zip(positions, conjugated(gradients), strict=True):
                 result[2 + position] = gradient
         return tuple(result)
 
@@ -295,12 +311,12 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         derivative, registered = ctx.derivative, ctx.registered
         values = ctx.saved_tensors[: ctx.count]
         given = [position for position, tangent in enumerate(tangents[2:]) if tangent is not None]
-        positions = live_positions(derivative, [position for position in given if _is_inexact(values[position])])
+        positions = live_positions(derivative, [position for position in given if is_inexact(values[position])])
         if not positions:
             return (None,) * derivative.num_returned
         moved = [tangents[2 + position] for position in positions]
         pushed = registered.call_derivative(derivative.push(positions), (*moved, *values))
-        return tuple(tangent if _is_inexact(tangent) else None for tangent in pushed)
+        return tuple(tangent if is_inexact(tangent) else None for tangent in pushed)
 
 
 def _called_operator(derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -310,7 +326,8 @@ def _called_operator(derivative: Derivative, registered: Any, tensors: Sequence[
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-def _is_inexact(tensor: Any) -> bool:
+def is_inexact(tensor: Any) -> bool:
+    """Tell whether a tensor is one of floating-point or complex numbers."""
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.frameworks.torch_calls import (
     DirectCall,
     compute,
@@ -17,7 +17,9 @@ from minpy.frameworks.torch_calls import (
     is_plain,
     torch,
 )
+from minpy.frameworks.torch_graph import GraphCall
 from minpy.frameworks.torch_registration import Registered
+from minpy.frameworks.torch_schema import attribute_text
 
 __all__ = ["caller"]
 
@@ -26,13 +28,14 @@ _is_autocast_enabled: Callable[[str], bool] = torch.is_autocast_enabled
 _MISSING = object()
 
 
-def caller(entry: Registered) -> Callable[..., Any]:
-    """Return the function that calls an operator on tensors."""
+def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:
+    """Return the function that calls an operator on tensors; `note` is told why a call runs through NumPy."""
     schema = entry.schema
     scope: dict[str, Any] = {
+        "attribute_text": attribute_text,
         "is_compiling": torch.compiler.is_compiling,
-        "op": entry.op,
-        "eager": _eager_call(entry),
+        "op": {"numpy": entry.op, "auto": entry.traced_op, "graph": entry.graph_op}[through],
+        "eager": _eager_call(entry, through, note),
     }
     inputs = list(schema.inputs)
     parameters = (
@@ -66,7 +69,7 @@ def caller(entry: Registered) -> Callable[..., Any]:
 def _for_graph(form: Any) -> str:
     """Return the source that makes of an attribute what the schema has."""
     if form.type == "str" and form.to_torch is not str:
-        return f"repr({form.name})"
+        return f"attribute_text({form.name})"
     base = form.type.rstrip("?")
     cast = {"float": "float", "int": "int", "bool": "bool"}.get(base)
     if cast is None or form.type.endswith("?"):
@@ -74,9 +77,10 @@ def _for_graph(form: Any) -> str:
     return f"{cast}({form.name})"
 
 
-def _eager_call(entry: Registered) -> Callable[..., Any]:
+def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:
     """Return the function that a call comes to when no graph is made."""
     kinds: dict[tuple[Any, ...], Any] = {}
+    is_traced = through != "numpy"
 
     def eager(values: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
         try:
@@ -91,6 +95,15 @@ def _eager_call(entry: Registered) -> Callable[..., Any]:
                 kind = entry.kind(absent, kind.attributes)
         if _is_autocast_enabled("cpu"):
             values = tuple([_uncast(value) for value in values])
+        if is_traced:
+            form = kind.forms.form_of(values)
+            if not isinstance(form, str):
+                note("")
+                results = GraphCall.apply(form, *values)
+                return results[0] if kind.is_single else tuple(results)
+            if through == "graph":
+                raise NotTraceableError(form)
+            note(form)
         if not is_plain(values) or is_followed():
             return entry.call_operator(kind.derivative, values)
         if _is_grad_enabled():

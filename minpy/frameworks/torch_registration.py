@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.digests import digest_of
 from minpy.frameworks.torch_calls import (
@@ -28,11 +28,14 @@ from minpy.frameworks.torch_calls import (
     is_followed,
     is_plain,
     is_pushed,
+    is_symbol,
     live_positions,
     needs_gradient,
+    number_of,
     numpy_dtype,
     torch,
 )
+from minpy.frameworks.torch_graph import GraphForms, GraphLevel
 from minpy.frameworks.torch_schema import Schema
 from minpy.frameworks.torch_shapes import outputs_of
 from minpy.ops.inference.partial_shapes import UNKNOWN
@@ -74,6 +77,7 @@ class CallKind:
     __slots__ = (
         "attributes",
         "derivative",
+        "forms",
         "is_single",
         "live_for",
         "may_return_integers",
@@ -85,6 +89,7 @@ class CallKind:
     def __init__(self, derivative: Derivative, entry: Registered, attributes: tuple[tuple[str, Any], ...]) -> None:
         self.derivative, self.operator, self.attributes = derivative, derivative.operator, attributes
         self.registered = entry
+        self.forms = GraphForms(derivative)
         self.is_single = not derivative.returns_tuple
         self.may_return_integers = True
         # By which inputs need gradients: the positions of the values, and whether the outputs are, that rules read.
@@ -142,6 +147,8 @@ class Registered:
         self.derivative = getattr(operators, derivative).default
         library.impl(self.name, self._run, "CompositeExplicitAutograd")
         library.impl(derivative, self._run_derivative, "CompositeExplicitAutograd")
+        # What is a graph of PyTorch's functions is taken apart where graphs are made; what traces not at all is `op`.
+        self.traced_op, self.graph_op = [self._define_graph(library, must) for must in (False, True)]
         library.impl(self.name, self._record, "Autograd")
         library.impl(derivative, self._record_derivative, "Autograd")
         for label, fake, batched in (
@@ -153,6 +160,30 @@ class Registered:
             torch.library.register_vmap(qualified, batched, lib=library)
             for device in ("cpu", "cuda"):
                 torch.library.register_autocast(qualified, device, torch.float32, lib=library)
+
+    def _define_graph(self, library: Any, must_trace: bool) -> Any:
+        """Return an operator that is the graph, and where there is none, an error or the one that calls NumPy."""
+        name = f"{self.name}_{'graph' if must_trace else 'auto'}"
+
+        def run(*inputs: Any, **attributes: Any) -> Any:
+            kind, tensors = self._taken(inputs, attributes)
+            form = kind.forms.form_of(tensors, must_trace)
+            if not isinstance(form, str):
+                return self._result(GraphLevel.record(form, tensors))
+            if must_trace:
+                raise NotTraceableError(form)
+            return self.op(*inputs, **attributes)
+
+        def batched(info: Any, in_dims: Any, *inputs: Any, **attributes: Any) -> Any:
+            operator = getattr(getattr(torch.ops, self.namespace), name)
+            mapped = torch.vmap(lambda *values: operator(*values, **attributes), in_dims, randomness=info.randomness)
+            result = mapped(*inputs)
+            return result, (0,) * len(result) if isinstance(result, tuple) else 0
+
+        library.define(name + self.schema.text, tags=[torch.Tag.pt2_compliant_tag])
+        library.impl(name, run, "CompositeImplicitAutograd")
+        torch.library.register_vmap(f"{self.namespace}::{name}", batched, lib=library)
+        return getattr(getattr(torch.ops, self.namespace), name).default
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
@@ -316,7 +347,7 @@ def _empty(derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
     """Return tensors without numbers like those that a derivative gives for tensors like these."""
     dtypes = [numpy_dtype(tensor, derivative, position) for position, tensor in enumerate(tensors)]
     shapes = [tuple(tensor.shape) for tensor in tensors]
-    outputs = outputs_of(derivative, shapes, dtypes, _number_of, _is_symbol, torch._check)
+    outputs = outputs_of(derivative, shapes, dtypes, number_of, is_symbol, torch._check)
     device = tensors[0].device if tensors else torch.device("cpu")
     results = []
     for shape, dtype in outputs:
@@ -325,17 +356,5 @@ def _empty(derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
     return results
 
 
-def _is_symbol(length: Any) -> bool:
-    return isinstance(length, torch.SymInt)
-
-
 def _is_unknown(length: Any) -> bool:
     return type(length) is int and length == UNKNOWN
-
-
-def _number_of(length: Any) -> int:
-    """Return the number that a symbol stands for, without a guard on it: what hangs on it is not its length."""
-    if not _is_symbol(length):
-        return int(length)
-    hint = length.node.hint
-    return 2 if hint is None else int(hint)
