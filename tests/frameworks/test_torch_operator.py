@@ -1,0 +1,501 @@
+"""Operators as PyTorch's: derivatives, transforms, graphs, and whatever else PyTorch does with operators of its own."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from tests.support.framework_operators import ROWS, ROWS_BY_NAME, differentiable
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch")
+
+from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
+from torch.library import opcheck  # noqa: E402
+
+from minpy.frameworks import to_torch  # noqa: E402
+from minpy.frameworks.derivatives import Derivative  # noqa: E402
+
+# Rows whose compilation, which takes long, is among the tests that always run.
+FEW = [ROWS_BY_NAME[name] for name in ("softplus", "scaled", "to_polar", "pick", "smoothed")]
+TWICE = [row for row in ROWS if row.order > 1]
+
+
+def by_name(row):
+    return row.name
+
+
+def operator_of(row, **options):
+    return to_torch(row.operator, outputs=row.num_outputs, through="numpy", **options)
+
+
+def tensors(row, requires_grad=True, **options):
+    """Return the tensors of a call, those of floating-point numbers as variables."""
+    arrays = row.inputs(**options)
+    return [torch.from_numpy(array).requires_grad_(requires_grad and array.dtype.kind == "f") for array in arrays]
+
+
+def in_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def scalar_of(function):
+    """Return a function that makes one number of all outputs."""
+    return lambda *values: sum(
+        output.sin().sum() for output in in_tuple(function(*values)) if output.is_floating_point()
+    )
+
+
+def call_of(row, operator=None):
+    operator = operator or operator_of(row)
+    return lambda *values: operator(*values, **row.attributes)
+
+
+def inexact(row, function=None):
+    """Return a function of a row's variables alone, its outputs of numbers, and these variables."""
+    function, values = function or call_of(row), tensors(row)
+    moving = [position for position in differentiable(row.inputs()) if not row.operator.is_zero(position)]
+
+    def called(*variables):
+        inputs = [*values]
+        for position, variable in zip(moving, variables, strict=True):
+            inputs[position] = variable
+        return tuple(output for output in in_tuple(function(*inputs)) if output.is_floating_point())
+
+    return called, [values[position] for position in moving]
+
+
+# -- eager -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_values_are_those_of_the_operator(row):
+    expected = in_tuple(row.operator(*row.inputs(), **row.attributes))
+    results = in_tuple(call_of(row)(*tensors(row)))
+    registered = operator_of(row).op
+    values = tensors(row)
+    if row.name == "summed":
+        others = in_tuple(registered(values))
+    else:
+        kind = operator_of(row)._registered.derivative_of((), dict(row.attributes))
+        others = in_tuple(operator_of(row)._registered.call_operator(kind, values))
+    for tensor, other, array in zip(results, others, expected, strict=True):
+        np.testing.assert_array_equal(tensor.detach().numpy(), array)
+        np.testing.assert_array_equal(other.detach().numpy(), array)
+        assert tensor.is_contiguous()
+        assert tensor.requires_grad == tensor.is_floating_point()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_gradients_in_reverse_and_forward_mode_and_batched(row):
+    function, variables = inexact(row)
+    is_twice = row.order > 1
+    assert gradcheck(
+        function,
+        variables,
+        check_forward_ad=is_twice,
+        check_batched_grad=True,
+        check_batched_forward_grad=is_twice,
+        fast_mode=True,
+    )
+    assert gradcheck(function, variables)
+
+
+@pytest.mark.parametrize("row", TWICE, ids=by_name)
+def test_second_derivatives(row):
+    function, variables = inexact(row)
+    assert gradgradcheck(function, variables, check_fwd_over_rev=True, check_batched_grad=True, fast_mode=True)
+
+
+@pytest.mark.parametrize("row", TWICE, ids=by_name)
+def test_third_derivatives(row):
+    function, variables = inexact(row)
+
+    def gradient(*values):
+        total = sum(output.sin().sum() for output in function(*values))
+        return torch.autograd.grad(total, values, create_graph=True)
+
+    assert gradgradcheck(gradient, variables, fast_mode=True)
+
+
+@pytest.mark.parametrize("row", TWICE, ids=by_name)
+def test_the_registered_operator_is_differentiated_alike(row):
+    entry = operator_of(row)._registered
+    kind = entry.derivative_of((), dict(row.attributes))
+    function, variables = inexact(row, lambda *values: entry.call_operator(kind, values))
+    assert gradcheck(function, variables, check_forward_ad=True, check_batched_grad=True, fast_mode=True)
+    assert gradgradcheck(function, variables, fast_mode=True)
+
+
+# -- torch.func --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", TWICE, ids=by_name)
+def test_transforms(row):
+    function, variables = inexact(row)
+    scalar = scalar_of(function)
+    values = [variable.detach() for variable in variables]
+    expected = torch.autograd.grad(scalar(*variables), variables)
+    positions = tuple(range(len(values)))
+    for actual, gradient in zip(torch.func.grad(scalar, positions)(*values), expected, strict=True):
+        torch.testing.assert_close(actual, gradient)
+    stacked = [torch.stack([value, value * 1.25, value * 0.75]) for value in values]
+    rows = [[value[index] for value in stacked] for index in range(3)]
+    batched = torch.vmap(function)(*stacked)
+    for output, parts in zip(batched, zip(*(function(*entry) for entry in rows), strict=True), strict=True):
+        torch.testing.assert_close(output, torch.stack(parts).detach())
+    mapped = torch.vmap(torch.func.grad(scalar, positions))(*stacked)
+    for index, entry in enumerate(rows):
+        for actual, gradient in zip(mapped, torch.func.grad(scalar, positions)(*entry), strict=True):
+            torch.testing.assert_close(actual[index], gradient)
+
+
+@pytest.mark.parametrize("row", TWICE, ids=by_name)
+def test_jacobians_and_hessians(row):
+    function, variables = inexact(row)
+    scalar = scalar_of(function)
+    values = [variable.detach() for variable in variables]
+    reverse = torch.func.jacrev(function)(*values)
+    forward = torch.func.jacfwd(function)(*values)
+    for first, second in zip(reverse, forward, strict=True):
+        torch.testing.assert_close(first, second)
+    expected = torch.autograd.functional.hessian(lambda x: scalar(x, *values[1:]), values[0])
+    torch.testing.assert_close(torch.func.hessian(scalar)(*values), expected)
+
+
+def test_vmap_maps_other_axes_and_none_of_an_input():
+    row = ROWS_BY_NAME["scaled"]
+    function = call_of(row)
+    x, w = torch.rand(4, 5, 3), torch.rand(3)
+    actual = torch.vmap(function, in_dims=(1, None), out_dims=1)(x, w)
+    torch.testing.assert_close(actual, torch.stack([function(x[:, index], w) for index in range(5)], 1))
+    assert torch.vmap(function, in_dims=(0, None))(torch.rand(0, 4, 3), w).shape == (0, 4, 3)
+
+
+# -- the dispatcher ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_opcheck_of_the_operator(row):
+    operator, values = operator_of(row), tensors(row)
+    forms = {form.name: form.to_torch for form in operator._registered.schema.attributes}
+    attributes = {name: forms[name](value) for name, value in row.attributes.items()}
+    tests = ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"]
+    arguments = (values,) if row.name == "summed" else tuple(values)
+    assert set(opcheck(operator.op, arguments, attributes, test_utils=tests).values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_opcheck_of_its_derivative(row):
+    operator, values = operator_of(row), tensors(row)
+    outputs = in_tuple(call_of(row, operator)(*values))
+    pull = Derivative(row.operator, row.attributes, row.num_outputs).pull(differentiable(row.inputs()))
+    given = [*(torch.ones_like(output).requires_grad_(output.is_floating_point()) for output in outputs)]
+    given += [*(output.detach() for output in outputs), *values]
+    if row.order == 1:
+        given = [value.detach() for value in given]
+    assert set(opcheck(operator.derivative, (given, pull.spec)).values()) == {"SUCCESS"}
+
+
+# -- graphs ------------------------------------------------------------------------------------------------------------
+
+
+def compiled_as_eager(row, **options):
+    """Compare values and gradients of a compiled function with those of the function."""
+    torch._dynamo.reset()
+    function, variables = inexact(row)
+    scalar = scalar_of(function)
+    compiled = torch.compile(scalar, fullgraph=True, **options)
+    again = [variable.detach().clone().requires_grad_() for variable in variables]
+    result = compiled(*again)
+    result.backward()
+    expected = scalar(*variables)
+    torch.testing.assert_close(result, expected)
+    for variable, gradient in zip(again, torch.autograd.grad(expected, variables), strict=True):
+        torch.testing.assert_close(variable.grad, gradient)
+
+
+@pytest.mark.parametrize("row", FEW, ids=by_name)
+def test_compiled(row):
+    compiled_as_eager(row, backend="aot_eager")
+
+
+@pytest.mark.drawn_out
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_compiled_by_inductor(row, dynamic):
+    compiled_as_eager(row, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("row", FEW, ids=by_name)
+def test_one_graph_serves_four_shapes(row):
+    assert graphs_for_four_shapes(row) == 1
+
+
+@pytest.mark.drawn_out
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_one_graph_serves_four_shapes_of_each(row):
+    assert graphs_for_four_shapes(row) == 1
+
+
+def graphs_for_four_shapes(row):
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    torch._dynamo.reset()
+    counter, first = CompileCounterWithBackend("aot_eager"), 0
+    compiled = torch.compile(scalar_of(call_of(row)), backend=counter, fullgraph=True, dynamic=True)
+    for length in (5, 6, 7, 11):
+        values = tensors(row, length=length)
+        compiled(*values).backward()
+        first = first or counter.frame_count  # a float in a closure has PyTorch begin the first one again
+        expected = tensors(row, length=length)
+        scalar_of(call_of(row))(*expected).backward()
+        for value, other in zip(values, expected, strict=True):
+            if value.requires_grad and value.grad is not None:
+                torch.testing.assert_close(value.grad, other.grad)
+    return counter.frame_count - first + 1
+
+
+class Net(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *values):
+        return tuple(output * 2 for output in in_tuple(self.function(*values)))
+
+
+@pytest.mark.parametrize("row", FEW, ids=by_name)
+def test_exported_with_a_dynamic_length(row):
+    exported_with_a_dynamic_length(row)
+
+
+@pytest.mark.drawn_out
+@pytest.mark.parametrize("row", ROWS, ids=by_name)
+def test_each_exported_with_a_dynamic_length(row):
+    exported_with_a_dynamic_length(row)
+
+
+def exported_with_a_dynamic_length(row):
+    length = torch.export.Dim("length", min=2, max=1000)
+    values = tensors(row, requires_grad=False)
+    shapes = tuple({axis: length for axis, size in enumerate(value.shape) if size == 4} for value in values)
+    program = torch.export.export(Net(call_of(row)), tuple(values), dynamic_shapes=(shapes,))
+    others = tensors(row, requires_grad=False, length=9)
+    for actual, expected in zip(program.module()(*others), Net(call_of(row))(*others), strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.parametrize("name", ["softplus", "to_polar"])
+def test_transforms_are_compiled(name):
+    row = ROWS_BY_NAME[name]
+    torch._dynamo.reset()
+    function, variables = inexact(row)
+    mapped = torch.vmap(torch.func.grad(scalar_of(function)))
+    stacked = [torch.stack([variable.detach()] * 3) for variable in variables]
+    torch.testing.assert_close(torch.compile(mapped, backend="aot_eager", fullgraph=True)(*stacked), mapped(*stacked))
+
+
+# -- tensors of all kinds ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="softplus", scope="module")
+def make_softplus():
+    return operator_of(ROWS_BY_NAME["softplus"])
+
+
+def test_views_of_variables(softplus):
+    x = torch.rand(4, 6, dtype=torch.float64, requires_grad=True)
+    softplus((x * 1)[1:, ::2]).sum().backward()
+    expected = torch.zeros(4, 6, dtype=torch.float64)
+    expected[1:, ::2] = torch.sigmoid(x.detach())[1:, ::2]
+    torch.testing.assert_close(x.grad, expected)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.t(),
+        lambda x: x.flip(0),
+        lambda x: x[:, :1].expand(4, 5),
+        lambda x: x[0, 0],
+        lambda x: x[:0],
+        lambda x: x.narrow(0, 1, 2),
+        lambda x: torch.nn.Parameter(x),
+        lambda x: x.float(),
+        lambda x: x.half(),
+    ],
+    ids=["transposed", "flipped", "expanded", "0-d", "empty", "narrowed", "parameter", "float32", "float16"],
+)
+def test_tensors_of_all_layouts_and_dtypes(softplus, view):
+    x = view(torch.rand(4, 6, dtype=torch.float64)).detach().requires_grad_()
+    result = softplus(x)
+    expected = torch.nn.functional.softplus(x)
+    tolerance = {"rtol": 1e-2, "atol": 1e-2} if x.dtype == torch.float16 else {}
+    torch.testing.assert_close(result, expected, **tolerance)
+    assert result.is_contiguous()
+    [gradient] = torch.autograd.grad(result.sum(), x)
+    assert (gradient.shape, gradient.dtype) == (x.shape, x.dtype)
+    torch.testing.assert_close(gradient, torch.sigmoid(x.detach()), **tolerance)
+
+
+def test_integers_become_floating_point(softplus):
+    assert softplus(torch.arange(3)).dtype == torch.float64
+
+
+def test_complex_gradients_follow_pytorchs_convention():
+    from minpy import customop
+
+    @customop("numpy")
+    def squared(x):
+        return x * x
+
+    squared.def_grad(lambda ans, x: lambda g: 2 * x * g)
+    x = torch.randn(3, dtype=torch.complex128, requires_grad=True)
+    function = to_torch(squared, through="numpy")
+    assert gradcheck(function, x)
+    assert gradgradcheck(function, x)
+    torch.testing.assert_close(function(x.conj()), x.conj() ** 2)
+    torch.testing.assert_close(
+        torch.autograd.grad(function(x).abs().sum(), x)[0], torch.autograd.grad((x * x).abs().sum(), x)[0]
+    )
+
+
+def test_autocast_computes_in_float32(softplus):
+    layer = torch.nn.Linear(3, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = layer(torch.rand(4, 3))
+        assert hidden.dtype == torch.bfloat16
+        assert softplus(hidden).dtype == torch.float32
+        assert softplus.op(hidden).dtype == torch.float32
+        softplus(hidden).sum().backward()
+    assert layer.weight.grad.shape == (2, 3)
+    assert softplus(torch.rand(2).double()).dtype == torch.float64
+
+
+def test_bfloat16_is_refused(softplus):
+    for function in (softplus, softplus.op):
+        with pytest.raises(TypeError, match=r"softplus: x is a torch\.bfloat16 tensor, .* x\.float\(\)"):
+            function(torch.ones(2, dtype=torch.bfloat16))
+
+
+def test_meta_tensors_have_shapes_only(softplus):
+    result = softplus(torch.empty(3, 2, device="meta"))
+    assert (result.device.type, result.shape, result.dtype) == ("meta", (3, 2), torch.float32)
+    with pytest.raises(TypeError, match=r"softplus: x is a torch\.bfloat16 tensor"):
+        softplus(torch.empty(3, device="meta", dtype=torch.bfloat16))
+
+
+def test_sparse_tensors_are_refused(softplus):
+    with pytest.raises(TypeError, match=r"softplus: x is a tensor of layout torch\.sparse_coo; .* x\.to_dense\(\)"):
+        softplus(torch.eye(2).to_sparse())
+
+
+def test_what_is_no_tensor_is_refused(softplus):
+    with pytest.raises(TypeError, match=r"softplus: x is .*; expected a torch\.Tensor\. .*torch\.from_numpy\(x\)"):
+        softplus(np.ones(2))
+
+
+def test_numbers_take_the_dtype_of_tensors():
+    scaled = operator_of(ROWS_BY_NAME["scaled"])
+    assert scaled(torch.rand(3), 2.0).dtype == torch.float32
+
+
+def test_memory_is_of_its_own():
+    same = operator_of(ROWS_BY_NAME["same"])
+    x = torch.rand(3, requires_grad=True)
+    result = same(x)
+    assert result.data_ptr() != x.data_ptr()
+    upstream = torch.rand(3)
+    [gradient] = torch.autograd.grad(result, x, upstream)
+    assert gradient.data_ptr() != upstream.data_ptr()
+
+
+def test_a_gradient_that_a_rule_keeps_is_not_given_away():
+    from minpy import customop
+
+    kept = np.ones(3)
+
+    @customop("numpy")
+    def total(x):
+        return np.sum(x)
+
+    total.def_grad(lambda ans, x: lambda g: kept)
+    x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    to_torch(total, through="numpy")(x).backward()
+    x.grad.zero_()
+    np.testing.assert_array_equal(kept, np.ones(3))
+
+
+def test_values_that_no_rule_reads_may_be_changed():
+    x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    sigmoid, softplus = operator_of(ROWS_BY_NAME["sigmoid"]), operator_of(ROWS_BY_NAME["softplus"])
+    y = x * 1
+    result = sigmoid(y)
+    y.mul_(2)  # its rule reads the answer
+    result.sum().backward()
+    expected = torch.sigmoid(x.detach())
+    torch.testing.assert_close(x.grad, expected * (1 - expected))
+    result = softplus(x)
+    result.mul_(2)  # its rule reads the input
+    result.sum().backward()
+    result = sigmoid(x)
+    result.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+# -- processes, threads, copies ----------------------------------------------------------------------------------------
+
+
+class Doubled(torch.utils.data.Dataset):
+    """A data set that calls an operator."""
+
+    def __init__(self):
+        self.function = operator_of(ROWS_BY_NAME["softplus"])
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return self.function(torch.full((3,), float(index)), beta=2.0)
+
+
+@pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.drawn_out)])
+def test_workers_of_a_data_loader(context):
+    expected = torch.stack([Doubled()[index] for index in range(4)])
+    loader = torch.utils.data.DataLoader(Doubled(), batch_size=2, num_workers=2, multiprocessing_context=context)
+    torch.testing.assert_close(torch.cat([*loader]), expected)
+
+
+def test_pickled_and_copied(softplus):
+    again = pickle.loads(pickle.dumps(softplus))
+    assert again.op is softplus.op
+    assert copy.deepcopy(softplus) is softplus
+    x = torch.rand(3)
+    torch.testing.assert_close(again(x, beta=3.0), softplus(x, beta=3.0))
+
+
+def test_threads(softplus):
+    x = torch.rand(5, dtype=torch.float64)
+    results, failures = [], []
+
+    def work(beta):
+        try:
+            for _ in range(50):
+                variable = x.clone().requires_grad_()
+                softplus(variable, beta=beta).sum().backward()
+                results.append((beta, variable.grad))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(beta,)) for beta in (1.0, 2.0, 3.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert len(results) == 150
+    for beta, gradient in results:
+        torch.testing.assert_close(gradient, torch.sigmoid(beta * x))
