@@ -132,9 +132,7 @@ def optimise_in_jax(positions: np.ndarray, flows: np.ndarray) -> tuple[np.ndarra
         return cost_of(jax_spline, heights, positions, flows)
 
     heights = jax.numpy.zeros(KNOTS)
-    step = jax.jit(
-        lambda heights: heights - jax.numpy.linalg.solve(jax.hessian(cost)(heights), jax.grad(cost)(heights))
-    )
+    slope, bend = jax.jit(jax.grad(cost)), jax.jit(jax.hessian(cost))
     for _ in range(2):  # the cost is quadratic: the first step is there, but for rounding
         heights = heights - jax.numpy.linalg.solve(bend(heights), slope(heights))
     return np.asarray(heights), np.asarray(bend(heights))
