@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ShapeError
+from minpy.core import user_functions
+from minpy.core.array import raw_of
+from minpy.core.errors import MXNetError, ShapeError
+from minpy.core.operator import Operator
+from minpy.core.state import state
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec, infer_outputs
 from minpy.frameworks.jax_graph import is_live
@@ -58,12 +62,13 @@ class CallbackForm:
         if getattr(op, "batch_rule", None) == "elementwise" and batch == "sequential":
             self._batch = "broadcast_all"
         self._functions: dict[Any, Any] = {}
+        self._rules = _rules_of(op)
         returns_tuple = inferred.returns_tuple or len(inferred) > 1
         self.call = self._function(Derivative(op, attributes, len(inferred), returns_tuple, absent))
 
     def is_current(self) -> bool:
-        """Tell that it holds: the function is called as it is now."""
-        return True
+        """Tell whether the rules are those that it was made for; the function is called as it is now."""
+        return self._rules == _rules_of(self._op)
 
     # -- orders --------------------------------------------------------------------------------------------------------
 
@@ -77,12 +82,13 @@ class CallbackForm:
     def _made(self, derivative: Derivative) -> Any:
         returned = self._returned(derivative)
         structs = tuple(jax.ShapeDtypeStruct(spec.shape, spec.dtype) for spec in returned)
-        host = functools.partial(_run, derivative, returned, self._batch == "sequential")
+        passed, host = self._host(derivative, returned)
 
         def call(*values: Any) -> tuple[Any, ...]:
             if not structs:
                 return ()
-            results: tuple[Any, ...] = jax.pure_callback(host, structs, *values, vmap_method=self._batch)
+            given = [values[position] for position in passed]
+            results: tuple[Any, ...] = jax.pure_callback(host, structs, *given, vmap_method=self._batch)
             return results
 
         function = jax.custom_vjp(call)
@@ -113,6 +119,32 @@ class CallbackForm:
 
         function.defvjp(forward, backward, symbolic_zeros=True)
         return function
+
+    def _host(self, derivative: Derivative, returned: Sequence[ArraySpec]) -> tuple[Sequence[int], Any]:
+        """Return (the positions of the values that are handed over, what is called with them).
+
+        Each array takes JAX longer than the function takes for a small one: a rule gets those that it reads.
+        """
+        is_single = self._batch == "sequential"
+        specs = self._values(derivative)
+        everything = range(len(specs))
+        if not (derivative.reads_outputs and is_single and isinstance(self._op, Operator)):
+            return everything, functools.partial(_run, derivative, returned, is_single)
+        count = derivative.num_outputs
+        indices = [derivative.input_position(position) for position in derivative.chain[0][1]]
+        inputs_read, reads_outputs = self._op.values_read(indices)
+        passed = [
+            position
+            for position in everything
+            if position < count
+            or (position < 2 * count and reads_outputs)
+            or (position >= 2 * count and self._is_read(derivative, position - 2 * count, inputs_read))
+        ]
+        return passed, _FirstPull(derivative, returned, specs, passed, indices)
+
+    @staticmethod
+    def _is_read(derivative: Derivative, position: int, inputs_read: Any) -> bool:
+        return inputs_read is None or derivative.input_position(position) in inputs_read
 
     def _with_gradient(self, derivative: Derivative, positions: Sequence[int]) -> tuple[int, ...]:
         """Return which of some values have a gradient; raise where a rule is missing."""
@@ -146,9 +178,12 @@ class CallbackForm:
 
 def _run(derivative: Derivative, returned: Sequence[ArraySpec], is_single: bool, *values: Any) -> tuple[Any, ...]:
     """Return what a derivative gives for the arrays that JAX hands over, which may be its own."""
-    results = derivative(*map(numpy.asarray, values))
+    results = derivative.function()(*map(numpy.asarray, values))
+    if len(results) != len(returned):
+        results = derivative(*map(numpy.asarray, values))  # says what is wrong
     arrays = []
     for index, (result, spec) in enumerate(zip(results, returned, strict=True)):
+        result = numpy.asarray(raw_of(result))
         shape = result.shape if is_single else result.shape[result.ndim - len(spec.shape) :]
         if shape != spec.shape:
             raise ShapeError(
@@ -156,8 +191,56 @@ def _run(derivative: Derivative, returned: Sequence[ArraySpec], is_single: bool,
                 "as the function gives for arrays of ones, or its shape rule says. Shapes cannot hang on values there: "
                 "return arrays of one size, and say it with def_shape."
             )
-        arrays.append(result if result.dtype == spec.dtype else result.astype(spec.dtype))
+        arrays.append(numpy.asarray(result, spec.dtype, order="C"))
     return tuple(arrays)
+
+
+def _rules_of(operator: Any) -> tuple[Any, Any]:
+    """Return the gradient rules of an operator, to be compared."""
+    return [*operator.rules], [*operator.multiple_rules]
+
+
+class _FirstPull:
+    """A gradient rule as JAX calls it: on the arrays that it reads, zeros without memory in the place of the others."""
+
+    def __init__(
+        self,
+        derivative: Derivative,
+        returned: Sequence[ArraySpec],
+        specs: Sequence[ArraySpec],
+        passed: Sequence[int],
+        indices: Sequence[int],
+    ) -> None:
+        self._derivative, self._returned, self._passed = derivative, returned, passed
+        self._values: list[Any] = [numpy.broadcast_to(numpy.zeros((), spec.dtype), spec.shape) for spec in specs]
+        self._indices = list(indices)
+        self._rules = _rules_of(derivative.operator)
+        self._is_plain = len(set(indices)) == len(indices) and not derivative.absent
+
+    def __call__(self, *given: Any) -> tuple[Any, ...]:
+        values = self._values.copy()
+        for position, value in zip(self._passed, given, strict=True):
+            values[position] = numpy.asarray(value)
+        derivative, operator = self._derivative, self._derivative.operator
+        if self._rules != _rules_of(operator):
+            raise MXNetError(
+                f"{operator.__name__} has another gradient rule than when JAX traced it, which may read what it is not "
+                "given. Trace it again: call jax.clear_caches()."
+            )
+        if self._is_plain and not state.recording and operator.kind == "numpy":
+            count = derivative.num_outputs
+            inputs = tuple([user_functions.read_only(value) for value in values[count:]])
+            if derivative.returns_tuple:
+                upstream, outputs = tuple(values[:count]), inputs[:count]
+            else:
+                upstream, outputs = values[0], inputs[0]
+            parts = operator.vjp(outputs, inputs[count:], dict(derivative.attributes), upstream, self._indices)
+            if all(
+                type(part) is numpy.ndarray and part.shape == spec.shape and part.dtype == spec.dtype
+                for part, spec in zip(parts, self._returned, strict=True)
+            ):
+                return tuple(parts)
+        return _run(derivative, self._returned, True, *values)
 
 
 class _Live:

@@ -25,8 +25,10 @@ __all__ = [
     "array_of",
     "call_derivative",
     "compute",
+    "conjugated",
     "is_batched",
     "is_followed",
+    "is_inexact",
     "is_plain",
     "is_pushed",
     "live_positions",
@@ -119,8 +121,7 @@ def _called(derivative: Derivative, position: int) -> str:
 def _unknown_dtype(tensor: Any, derivative: Derivative, position: int) -> DTypeError:
     return DTypeError(
         f"{_called(derivative, position)} is a {tensor.dtype} tensor, and NumPy has no such dtype. Convert it first, "
-        "with x.float(); under autocast that is done for you. Where the operator can be traced, "
-        "to_torch(op, through='graph') computes in any dtype of PyTorch's."
+        "with x.float(); under autocast that is done for you."
     )
 
 
@@ -194,17 +195,17 @@ class DirectCall(torch.autograd.Function):  # type: ignore[misc]
         if not live:
             return (None,) * len(needed)
         gradients = call_derivative(
-            call.derivative.pull(live), call.registered, (*_conjugated(cotangents), *outputs, *tensors)
+            call.derivative.pull(live), call.registered, (*conjugated(cotangents), *outputs, *tensors)
         )
         if len(needed) == 2:
-            return None, _conjugated(gradients)[0]
+            return None, conjugated(gradients)[0]
         result: list[Any] = [None] * len(needed)
-        for position, gradient in zip(live, _conjugated(gradients), strict=True):
+        for position, gradient in zip(live, conjugated(gradients), strict=True):
             result[1 + position] = gradient
         return tuple(result)
 
 
-def _conjugated(tensors: Sequence[Any]) -> Sequence[Any]:
+def conjugated(tensors: Sequence[Any]) -> Sequence[Any]:
     """Return cotangents, or gradients, in the other convention: PyTorch's are conjugates of ours."""
     for tensor in tensors:
         if tensor.is_complex():
@@ -269,7 +270,7 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         saved = tensors if derivative.chain else (*tensors, *output)
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)
-        integers = [value for value in output if not _is_inexact(value)]
+        integers = [value for value in output if not is_inexact(value)]
         if integers:
             ctx.mark_non_differentiable(*integers)
 
@@ -284,8 +285,8 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         if positions:
             values = saved if derivative.chain else (*saved[count:], *saved[:count])
             pull = derivative.pull(positions)
-            gradients = registered.call_derivative(pull, (*_conjugated(cotangents), *values))
-            for position, gradient in zip(positions, _conjugated(gradients), strict=True):
+            gradients = registered.call_derivative(pull, (*conjugated(cotangents), *values))
+            for position, gradient in zip(positions, conjugated(gradients), strict=True):
                 result[2 + position] = gradient
         return tuple(result)
 
@@ -295,12 +296,12 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ign
         derivative, registered = ctx.derivative, ctx.registered
         values = ctx.saved_tensors[: ctx.count]
         given = [position for position, tangent in enumerate(tangents[2:]) if tangent is not None]
-        positions = live_positions(derivative, [position for position in given if _is_inexact(values[position])])
+        positions = live_positions(derivative, [position for position in given if is_inexact(values[position])])
         if not positions:
             return (None,) * derivative.num_returned
         moved = [tangents[2 + position] for position in positions]
         pushed = registered.call_derivative(derivative.push(positions), (*moved, *values))
-        return tuple(tangent if _is_inexact(tangent) else None for tangent in pushed)
+        return tuple(tangent if is_inexact(tangent) else None for tangent in pushed)
 
 
 def _called_operator(derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -310,7 +311,8 @@ def _called_operator(derivative: Derivative, registered: Any, tensors: Sequence[
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-def _is_inexact(tensor: Any) -> bool:
+def is_inexact(tensor: Any) -> bool:
+    """Tell whether a tensor is one of floating-point or complex numbers."""
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.frameworks.torch_calls import (
     DirectCall,
     compute,
@@ -17,6 +17,7 @@ from minpy.frameworks.torch_calls import (
     is_plain,
     torch,
 )
+from minpy.frameworks.torch_graph import GraphCall
 from minpy.frameworks.torch_registration import Registered
 
 __all__ = ["caller"]
@@ -26,13 +27,13 @@ _is_autocast_enabled: Callable[[str], bool] = torch.is_autocast_enabled
 _MISSING = object()
 
 
-def caller(entry: Registered) -> Callable[..., Any]:
-    """Return the function that calls an operator on tensors."""
+def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:
+    """Return the function that calls an operator on tensors; `note` is told why a call runs through NumPy."""
     schema = entry.schema
     scope: dict[str, Any] = {
         "is_compiling": torch.compiler.is_compiling,
-        "op": entry.op,
-        "eager": _eager_call(entry),
+        "op": {"numpy": entry.op, "auto": entry.traced_op, "graph": entry.graph_op}[through],
+        "eager": _eager_call(entry, through, note),
     }
     inputs = list(schema.inputs)
     parameters = (
@@ -49,7 +50,7 @@ def caller(entry: Registered) -> Callable[..., Any]:
     given = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
     compiled = [given, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
     values = inputs[0] if schema.variadic else f"({''.join(f'{name}, ' for name in inputs)})"
-    named = "".join(f"({form.name!r}, {form.name}), " for form in schema.attributes)
+    named = "".join(f"{form.name}, " for form in schema.attributes)
     name = entry.operator.__name__ if entry.operator.__name__.isidentifier() else "call"
     source = (
         f"def {name}({', '.join(parameters)}):\n"
@@ -74,20 +75,33 @@ def _for_graph(form: Any) -> str:
     return f"{cast}({form.name})"
 
 
-def _eager_call(entry: Registered) -> Callable[..., Any]:
+def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:
     """Return the function that a call comes to when no graph is made."""
-    kind_of = entry.kind
-    no_attributes = entry.kind((), ()) if not entry.schema.attributes else None
+    kinds: dict[tuple[Any, ...], Any] = {}
+    is_traced = through != "numpy"
 
-    def eager(values: tuple[Any, ...], attributes: tuple[tuple[str, Any], ...]) -> Any:
-        kind = no_attributes
+    def eager(values: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
+        try:
+            kind = kinds.get(attributes)
+        except TypeError:  # a list, or a dict
+            kind = None
+        if kind is None or kind.operator is not entry.operator:
+            kind = _kind(entry, kinds, attributes)
         if not is_plain(values):
             values, absent = _tensors(entry, values)
-            kind = kind_of(absent, attributes)
-        elif kind is None:
-            kind = kind_of((), attributes)
+            if absent:
+                kind = entry.kind(absent, kind.attributes)
         if _is_autocast_enabled("cpu"):
             values = tuple([_uncast(value) for value in values])
+        if is_traced:
+            form = kind.forms.form_of(values)
+            if not isinstance(form, str):
+                note("")
+                results = GraphCall.apply(form, *values)
+                return results[0] if kind.is_single else tuple(results)
+            if through == "graph":
+                raise NotTraceableError(form)
+            note(form)
         if not is_plain(values) or is_followed():
             return entry.call_operator(kind.derivative, values)
         if _is_grad_enabled():
@@ -98,6 +112,19 @@ def _eager_call(entry: Registered) -> Callable[..., Any]:
         return results[0] if kind.is_single else tuple(results)
 
     return eager
+
+
+def _kind(entry: Registered, kinds: dict[tuple[Any, ...], Any], attributes: tuple[Any, ...]) -> Any:
+    """Return the kind of calls with attributes, and note it where these tell it from all others."""
+    forms = entry.schema.attributes
+    named = tuple([(form.name, form.convert(value)) for form, value in zip(forms, attributes, strict=True)])
+    kind = entry.kind((), named)
+    # As keys, 0.0 and -0.0 are equal, and so are 1 and True where the schema does not say which of them is meant.
+    if all(form.is_typed for form in forms) and 0.0 not in attributes:
+        if len(kinds) > 1000:
+            kinds.clear()
+        kinds[attributes] = kind
+    return kind
 
 
 def _uncast(tensor: Any) -> Any:

@@ -131,10 +131,13 @@ class TorchOperator:
         self.__doc__ = operator.__doc__
         self._made_with = (num_outputs, name, namespace, through, batch)
         self._registered = registered(operator, schema_of(operator, num_outputs), name, namespace, batch)
-        self.through = "numpy"
-        # Why it does not run through its graph; empty if it does.
-        self.reason = "through='numpy' was asked for"
-        self._call: Callable[..., Any] = caller(self._registered)
+        self.through = through
+        # Why the latest call did not run as a graph of PyTorch's functions; None if it did.
+        self.reason: str | None = "through='numpy' was asked for" if through == "numpy" else None
+        self._call: Callable[..., Any] = caller(self._registered, through, self._note)
+
+    def _note(self, reason: str) -> None:
+        self.reason = reason or None
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         return self._call(*inputs, **attributes)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.digests import digest_of
 from minpy.frameworks.torch_calls import (
@@ -33,6 +33,7 @@ from minpy.frameworks.torch_calls import (
     numpy_dtype,
     torch,
 )
+from minpy.frameworks.torch_graph import GraphForms, GraphLevel
 from minpy.frameworks.torch_schema import Schema
 from minpy.frameworks.torch_shapes import outputs_of
 from minpy.ops.inference.partial_shapes import UNKNOWN
@@ -71,11 +72,22 @@ def registered(operator: Any, schema: Schema, name: str | None, namespace: str, 
 class CallKind:
     """Calls of an operator with the same attributes, and the same inputs left out: what is worked out once."""
 
-    __slots__ = ("derivative", "is_single", "live_for", "may_return_integers", "reads", "registered")
+    __slots__ = (
+        "attributes",
+        "derivative",
+        "forms",
+        "is_single",
+        "live_for",
+        "may_return_integers",
+        "operator",
+        "reads",
+        "registered",
+    )
 
-    def __init__(self, derivative: Derivative, entry: Registered) -> None:
-        self.derivative = derivative
+    def __init__(self, derivative: Derivative, entry: Registered, attributes: tuple[tuple[str, Any], ...]) -> None:
+        self.derivative, self.operator, self.attributes = derivative, derivative.operator, attributes
         self.registered = entry
+        self.forms = GraphForms(derivative)
         self.is_single = not derivative.returns_tuple
         self.may_return_integers = True
         # By which inputs need gradients: the positions of the values, and whether the outputs are, that rules read.
@@ -133,6 +145,8 @@ class Registered:
         self.derivative = getattr(operators, derivative).default
         library.impl(self.name, self._run, "CompositeExplicitAutograd")
         library.impl(derivative, self._run_derivative, "CompositeExplicitAutograd")
+        # What is a graph of PyTorch's functions is taken apart where graphs are made; what traces not at all is `op`.
+        self.traced_op, self.graph_op = [self._define_graph(library, must) for must in (False, True)]
         library.impl(self.name, self._record, "Autograd")
         library.impl(derivative, self._record_derivative, "Autograd")
         for label, fake, batched in (
@@ -145,6 +159,30 @@ class Registered:
             for device in ("cpu", "cuda"):
                 torch.library.register_autocast(qualified, device, torch.float32, lib=library)
 
+    def _define_graph(self, library: Any, must_trace: bool) -> Any:
+        """Return an operator that is the graph, and where there is none, an error or the one that calls NumPy."""
+        name = f"{self.name}_{'graph' if must_trace else 'auto'}"
+
+        def run(*inputs: Any, **attributes: Any) -> Any:
+            kind, tensors = self._taken(inputs, attributes)
+            form = kind.forms.form_of(tensors)
+            if not isinstance(form, str):
+                return self._result(GraphLevel.record(form, tensors))
+            if must_trace:
+                raise NotTraceableError(form)
+            return self.op(*inputs, **attributes)
+
+        def batched(info: Any, in_dims: Any, *inputs: Any, **attributes: Any) -> Any:
+            operator = getattr(getattr(torch.ops, self.namespace), name)
+            mapped = torch.vmap(lambda *values: operator(*values, **attributes), in_dims, randomness=info.randomness)
+            result = mapped(*inputs)
+            return result, (0,) * len(result) if isinstance(result, tuple) else 0
+
+        library.define(name + self.schema.text, tags=[torch.Tag.pt2_compliant_tag])
+        library.impl(name, run, "CompositeImplicitAutograd")
+        torch.library.register_vmap(f"{self.namespace}::{name}", batched, lib=library)
+        return getattr(getattr(torch.ops, self.namespace), name).default
+
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     def kind(self, absent: tuple[int, ...], attributes: tuple[tuple[str, Any], ...]) -> CallKind:
@@ -156,7 +194,7 @@ class Registered:
             key = absent, repr(attributes), self.operator  # type: ignore[assignment]
             kind = self._kinds.get(key)
         if kind is None or 0.0 in [value for _, value in attributes if type(value) is float]:  # 0.0 equals -0.0
-            kind = CallKind(self.derivative_of(absent, dict(attributes)), self)
+            kind = CallKind(self.derivative_of(absent, dict(attributes)), self, attributes)
             if len(self._kinds) > 1000:
                 self._kinds.clear()
             self._kinds[key] = kind

@@ -35,6 +35,15 @@ class AttributeForm:
     from_torch: Callable[[Any], Any]
 
     @property
+    def is_typed(self) -> bool:
+        """Whether the schema has its type, and not a text in its place."""
+        return self.from_torch is not read_text
+
+    def convert(self, value: Any) -> Any:
+        """Return a value as the operator takes it after a way through PyTorch: of the type that the schema says."""
+        return self.from_torch(self.to_torch(value)) if self.is_typed else value
+
+    @property
     def declaration(self) -> str:
         """What the schema says of it."""
         if self.default is _MISSING:

@@ -279,6 +279,29 @@ def test_what_a_function_refers_to_may_change() -> None:
     np.testing.assert_allclose(gradient(x), [3.0, 3.0])
 
 
+def test_callbacks_hand_over_what_rules_read() -> None:
+    seen: list[tuple[bool, ...]] = []
+
+    @customop("numpy")
+    def exponential(x):
+        return np.exp(x)
+
+    def rule(ans, x):
+        return lambda g: g * ans
+
+    exponential.def_grad(rule)
+    operator = to_jax(exponential, through="numpy")
+    compiled = jax.jit(jax.grad(lambda x: operator(x).sum()))
+    x = jnp.array([0.5, 1.0])
+    np.testing.assert_allclose(compiled(x), np.exp(x))
+    with pytest.warns(UserWarning, match="replaces it"):
+        exponential.def_grad(lambda ans, x: lambda g: seen.append((bool(x.any()),)) or g * np.exp(x))
+    with pytest.raises(Exception, match=r"exponential has another gradient rule than when JAX traced it"):
+        jax.block_until_ready(compiled(x))
+    np.testing.assert_allclose(jax.grad(lambda x: operator(x).sum())(x), np.exp(x))
+    assert seen == [(True,)]
+
+
 def test_a_rule_of_forward_mode_is_taken() -> None:
     calls: list[str] = []
 
