@@ -313,7 +313,7 @@ def _parts() -> SimpleNamespace:
             raise ArgumentError(
                 f"{name}: to_pytensor does not find out what it returns for {shown}, with lengths that are not known "
                 f"(None) tried as {', '.join(map(str, _TRIED))}: {first_error}\nGive the variables static shapes, "
-                f"pt.tensor(shape=(4, 3)), or the operator a rule, {name}.def_shape."
+                f"pt.tensor(shape=(4, 3)), or the operator rules, {name}.def_shape and {name}.def_infer_type."
             ) from first_error
         return results
 
