@@ -309,6 +309,20 @@ def _joined(level: Level, function: Any, arguments: Any, keywords: Any) -> Any:
     return function(wholes, axis=moved)
 
 
+@_for("hstack", "vstack")
+def _stacked(level: Level, function: Any, arguments: Any, keywords: Any) -> Any:
+    parts = arguments[0] if len(arguments) == 1 and not keywords else None
+    if not isinstance(parts, (tuple, list)):
+        return NO_RULE
+    depths = {part.data.ndim - 1 if is_of(part, level) else numpy.ndim(part) for part in parts}
+    if depths == {1}:
+        joined = numpy.concatenate if function is numpy.hstack else numpy.stack
+        return _joined(level, joined, (parts,), {})
+    if len(depths) > 1 or 0 in depths:
+        return NO_RULE
+    return _joined(level, numpy.concatenate, (parts, 1 if function is numpy.hstack else 0), {})
+
+
 @_for("tril", "triu", "trace", "diagonal")
 def _of_matrices(level: Level, function: Any, arguments: Any, keywords: Any) -> Any:
     if len(arguments) != 1 or keywords or arguments[0].data.ndim != 3:

@@ -43,6 +43,7 @@ LAYERS = [
         "minpy.numpy*",
         "minpy.random",
     ],
+    ["minpy.linear_maps"],
     ["minpy.differential_operators", "minpy.extend", "minpy.numpy_extension*", "minpy.primitive", "minpy.tape"],
     ["minpy.array", "minpy.contrib*", "minpy.dlpack", "minpy.profiler*", "minpy.recordio*"],
     ["minpy.numpy_dispatch_protocol", "minpy.numpy_op_signature", "minpy.test_util"],
