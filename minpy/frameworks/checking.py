@@ -65,7 +65,7 @@ def check_frameworks(point: Point) -> list[Row]:
 
 def _unfit(case: Case) -> str:
     """Return why an operator is in no other framework at this call; "" if it can be."""
-    if case.draws is not None:
+    if case.generators is not None:
         return "it draws random numbers"
     if case.operator.is_method:
         return "it is a method, which takes an instance"

@@ -161,11 +161,13 @@ class ForeignOperator(Operator):
     ----------
     function : callable
         Of the library's arrays, by position, and of attributes by keyword; returns one of its arrays, or a tuple.
-    name, qualname, module, doc : str
-        What the operator is called, and where it is found.
+    name : str
+        What the operator is called.
     signature : Signature
     outputs : int or sequence of str, optional
         How many arrays it returns, or their names.
+    like : callable, optional
+        Whose module, qualified name and docstring it has.
     is_gradient : bool
         Whether it is a gradient of another one.
     settings : dict

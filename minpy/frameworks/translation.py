@@ -51,6 +51,8 @@ class Dialect:
         Returns the names that the source refers to, and what they are.
     cast : callable
         `cast(text, dtype)`: an expression in another dtype.
+    dtype : callable
+        `dtype(dtype)`: what a dtype of NumPy's is called there.
     array : callable
         `array(text, device)`: an expression of a constant of the scope; `device`: an expression of an array.
     full : callable

@@ -95,9 +95,14 @@ def require_values(framework: str, function: Callable[..., Any], names: list[str
     require_equal(translated(*arrays_of(framework, arrays)), as_list(function(*arrays)), 1e-10)
 
 
-test_values_and_dtypes = each({name: case for name, case in CASES.items() if case[0] == "torch"})(require_values)
-# It compiles each of them.
-test_values_and_dtypes_of_jax = each({name: case for name, case in CASES.items() if case[0] == "jax"})(require_values)
+@each({name: case for name, case in CASES.items() if case[0] == "torch"})
+def test_values_and_dtypes(framework: str, function: Callable[..., Any], names: list[str]) -> None:
+    require_values(framework, function, names)
+
+
+@each({name: case for name, case in CASES.items() if case[0] == "jax"})
+def test_values_and_dtypes_of_jax(framework: str, function: Callable[..., Any], names: list[str]) -> None:
+    require_values(framework, function, names)  # JAX compiles each of them
 
 
 @each(CASES)

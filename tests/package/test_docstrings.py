@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 from many import each
+from optional_modules import module_or_skip
 
 import minpy
 
@@ -43,7 +43,7 @@ def definitions(module: Any) -> Iterator[tuple[str, Any]]:
 
 @each({name: (name,) for name in public_modules()})
 def test_everything_public_has_a_docstring(name):
-    module = importlib.import_module(name)
+    module = module_or_skip(name)
     missing = [] if module.__doc__ else [name]
     for what, value in definitions(module):
         text = inspect.getdoc(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import pkgutil
 import re
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from many import each
+from optional_modules import module_or_skip
 
 import minpy
 from minpy.core.operator import Operator
@@ -75,7 +75,7 @@ def public_callables() -> dict[str, Callable[[], Iterator[tuple[str, Any, bool]]
 
 
 def members(module_name: str) -> Iterator[tuple[str, Any, bool]]:
-    module = importlib.import_module(module_name)
+    module = module_or_skip(module_name)
     for name in getattr(module, "__all__", ()):
         value = getattr(module, name)
         if not (inspect.isclass(value) or inspect.isroutine(value) or isinstance(value, Operator)):

@@ -61,6 +61,7 @@ _TABLE_OF_OPERATORS = "test_operator_table.py::test_op_check"
 # Of every room, files of tests that take a second at most: what a change breaks first.
 QUICK: dict[str, tuple[str, ...]] = {
     "array_variants": ("test_minpy_gradients.py",),
+    "batching": ("test_operator_calls.py",),
     "bridge": ("test_numpy_protocols.py",),
     "backends": ("test_backends.py",),
     "capture": ("test_capture.py", "test_tracing_reading.py"),
@@ -81,6 +82,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "dispatch": ("test_minpy_api.py",),
     "dlpack": ("test_ndarray.py",),
     "dropin": ("test_first_steps.py",),
+    "frameworks": ("test_derivatives.py", "test_not_installed.py"),
     "gluon": (
         "test_gluon_blocks.py",
         "test_gluon_forward.py",
