@@ -180,7 +180,7 @@ class CallbackForm:
 
 def _run(derivative: Derivative, returned: Sequence[ArraySpec], is_single: bool, *values: Any) -> tuple[Any, ...]:
     """Return what a derivative gives for the arrays that JAX hands over, which may be its own."""
-    results = derivative.function()(*map(numpy.asarray, values))
+    results: Any = derivative.function()(*map(numpy.asarray, values))
     if len(results) != len(returned):
         results = derivative(*map(numpy.asarray, values))  # says what is wrong
     arrays = []
