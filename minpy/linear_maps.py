@@ -284,7 +284,7 @@ def of_run(
             f"{api}(f)(x), not {api}(f(x))."
         )
     single = not isinstance(argnum, (tuple, list))
-    argnums = (argnum,) if single else tuple(argnum)
+    argnums: tuple[Any, ...] = tuple(argnum) if isinstance(argnum, (tuple, list)) else (argnum,)
     if not argnums or not all(isinstance(each, (int, numpy.integer)) and type(each) is not bool for each in argnums):
         raise ArgumentError(f"{api}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
 

@@ -105,8 +105,8 @@ class BatchedArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     __bool__ = __int__ = __float__ = __complex__ = __index__ = __array__ = __contains__ = _refuse
     __setitem__ = __format__ = __str__ = _refuse
     # Changes in place: another name of the array would have to show them.
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = __imatmul__ = _refuse  # type: ignore[assignment, misc]
-    __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _refuse  # type: ignore[assignment, misc]
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = __imatmul__ = _refuse
+    __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
         """Return a method of an example's array, which is called for each example."""

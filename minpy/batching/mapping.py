@@ -243,7 +243,7 @@ def _each(name: str, f: Any, size: int, axes: list[Any], arguments: Any, keyword
             f"vmap: {name} returned nests of {sorted({len(each) for each in leaves})} arrays for examples."
         )
     axes_out = _like(f"vmap: out_axes of {name}", out_axes, results[0])
-    stacked = []
+    stacked: list[Any] = []
     for parts, axis in zip(zip(*leaves, strict=True), axes_out, strict=True):
         shapes = {numpy.shape(part) for part in parts}
         if len(shapes) > 1:

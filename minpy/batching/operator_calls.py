@@ -99,7 +99,7 @@ def pull_batched(
     >>> pull_batched(product, 3, [0, None], [x, y], {}, [g], [0, 1])
     [array([5., 5., 5.]), array([0., 1., 2.])]
     """
-    axes = list(in_axes)
+    axes: list[Any] = list(in_axes)
     values = list(inputs)
     for argnum in argnums:
         if axes[argnum] is None:

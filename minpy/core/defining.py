@@ -292,6 +292,8 @@ class Defining(BaseOperator):
         >>> @total.def_batch()
         ... def total_of_batch(batch_size, in_axes, x, *, axis):
         ...     return total(x, axis=axis + 1 if axis >= 0 else axis), 0
+        >>> minpy.vmap(total)(np.ones((2, 3)))
+        array([3., 3.])
         """
         if rule is None:
             return self._decorator(lambda function, _: self.def_batch(function), None)

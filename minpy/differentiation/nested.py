@@ -81,12 +81,8 @@ class Call:
         """Return the gradient to start with at a result that is one number."""
         outputs = self.real_outputs()
         if len(outputs) != 1 or math.prod(self.shape_of(outputs[0])) != 1:
-            raw = as_raw(outputs[0]) if outputs else None
-            got = (
-                describe(Shaped(self.shape_of(raw), raw.dtype))
-                if len(outputs) == 1
-                else f"a nest of {len(outputs)} arrays"
-            )
+            shaped = [Shaped(self.shape_of(output), as_raw(output).dtype) for output in outputs]
+            got = describe(shaped[0]) if len(shaped) == 1 else f"a nest of {len(shaped)} arrays"
             raise ShapeError(
                 f"{self.name} differentiates a function whose result is one number, got {got}. Sum it up, or use "
                 "jacobian (every element's derivative) or elementwise_grad (the derivative of the sum)."

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only, unravelled
+from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only, ravelled, unravelled
 from minpy.frameworks.translation import Call, Dialect, Operand
 from minpy.importing import import_module
 
@@ -366,6 +366,7 @@ def _average(call: Call, a: Any, axis: Any = None, weights: Any = None, keepdims
 
 
 ROWS["unravel_index"] = unravelled
+ROWS["ravel_multi_index"] = ravelled
 
 # -- taken, stored -----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, torch_reshaped, unravelled
+from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, ravelled, torch_reshaped, unravelled
 from minpy.frameworks.translation import Call, Operand
 
 __all__ = ["ROWS"]
@@ -436,7 +436,7 @@ def _changed(call: Call, function: Any, target: Operand, arguments: Any, keyword
 def _delete(call: Call, arr: Any, obj: Any, axis: Any = None) -> str:
     if isinstance(obj, Operand) and obj.value is None:
         raise call.refuse("obj= that is not constant")
-    where = obj.value if isinstance(obj, Operand) else obj
+    where: Any = obj.value if isinstance(obj, Operand) else obj
     at = 0 if axis is None else axis_of(axis, arr.ndim)
     text = call.array(arr) if axis is not None else f"torch.reshape({call.array(arr)}, (-1,))"
     positions = numpy.delete(numpy.arange(arr.size if axis is None else arr.shape[at]), where)
@@ -481,3 +481,22 @@ def _ediff1d(call: Call, ary: Any, to_end: Any = None, to_begin: Any = None) -> 
 
 
 ROWS["unravel_index"] = unravelled
+
+
+@_row("block")
+def _block(call: Call, arrays: Any) -> str:
+    def joined(nest: Any, depth: int) -> str:
+        if isinstance(nest, list):
+            return f"torch.cat(({', '.join(joined(part, depth - 1) for part in nest)},), {-depth})"
+        spec = call.spec(nest)
+        axes = max(len(call.shape), len(spec.shape))
+        shape = (1,) * (axes - len(spec.shape)) + spec.shape
+        return f"torch.reshape({call.array(nest, call.result_dtype)}, {call.text(shape)})"
+
+    depth, nest = 0, arrays
+    while isinstance(nest, list):
+        depth, nest = depth + 1, nest[0]
+    return joined(arrays, depth)
+
+
+ROWS["ravel_multi_index"] = ravelled

@@ -178,6 +178,15 @@ a * np.eye(4)[:3]
 np.maximum(a, np.array([0.5, 0.6, 0.7, 0.8]))
 2.0 * a + 1
 1 - i
+np.nanargmax(a, axis=1)
+np.nanargmin(a)
+np.cov(a)
+np.cov(a, rowvar=False, bias=True)
+np.corrcoef(a)
+np.block([[a, b], [b, a]])
+np.block([a, v[:3, None]])
+np.choose(i % 2, [a, b])
+np.ravel_multi_index((i % 3, i % 4), (3, 4))
 x_stored(a, 0, 2.0)
 x_stored(a, (slice(None), 1), v[:3])
 x_stored(a, slice(0, 2), b[:2])
