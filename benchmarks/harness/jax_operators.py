@@ -1,4 +1,4 @@
-"""A softplus written in NumPy as a function of JAX's, beside what is written by hand: value and gradient under `jit`."""
+"""A softplus written in NumPy as a function of JAX's, beside one written by hand: value and gradient under `jit`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core import user_functions
+from minpy.core import dispatch, user_functions
 from minpy.core.array import raw_of
 from minpy.core.errors import MXNetError, ShapeError
 from minpy.core.operator import Operator
@@ -128,6 +128,8 @@ class CallbackForm:
         is_single = self._batch == "sequential"
         specs = self._values(derivative)
         everything = range(len(specs))
+        if not derivative.chain and is_single and not derivative.returns_tuple and isinstance(self._op, Operator):
+            return everything, functools.partial(_run_forward, derivative, returned)
         if not (derivative.reads_outputs and is_single and isinstance(self._op, Operator)):
             return everything, functools.partial(_run, derivative, returned, is_single)
         count = derivative.num_outputs
@@ -195,6 +197,15 @@ def _run(derivative: Derivative, returned: Sequence[ArraySpec], is_single: bool,
     return tuple(arrays)
 
 
+def _run_forward(derivative: Derivative, returned: Sequence[ArraySpec], *values: Any) -> tuple[Any, ...]:
+    """Return what an operator with one output gives, without a look at what it is not: as `_run`, in less time."""
+    if not derivative.absent:
+        result = dispatch.run(derivative.operator, [numpy.asarray(value) for value in values], derivative.attributes)
+        if type(result) is numpy.ndarray and (result.shape, result.dtype) == returned[0] and result.flags.c_contiguous:
+            return (result,)
+    return _run(derivative, returned, True, *values)
+
+
 def _rules_of(operator: Any) -> tuple[Any, Any]:
     """Return the gradient rules of an operator, to be compared."""
     return [*operator.rules], [*operator.multiple_rules]
@@ -222,14 +233,16 @@ class _FirstPull:
         for position, value in zip(self._passed, given, strict=True):
             values[position] = numpy.asarray(value)
         derivative, operator = self._derivative, self._derivative.operator
-        if self._rules != _rules_of(operator):
+        if operator.rules != self._rules[0] or operator.multiple_rules != self._rules[1]:
             raise MXNetError(
                 f"{operator.__name__} has another gradient rule than when JAX traced it, which may read what it is not "
                 "given. Trace it again: call jax.clear_caches()."
             )
         if self._is_plain and not state.recording and operator.kind == "numpy":
             count = derivative.num_outputs
-            inputs = tuple([user_functions.read_only(value) for value in values[count:]])
+            inputs = tuple(  # what JAX hands over is read-only already
+                [user_functions.read_only(value) if value.flags.writeable else value for value in values[count:]]
+            )
             if derivative.returns_tuple:
                 upstream, outputs = tuple(values[:count]), inputs[:count]
             else:

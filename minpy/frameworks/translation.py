@@ -577,13 +577,43 @@ def _of_any_lengths(
     untied, tied = symbols_of(shapes, tied=False), symbols_of(shapes, tied=True)
     try:
         return _for_symbols(steps, framework, written, untied), untied
-    except (Unproven, NotTraceableError):
-        if untied == tied:
-            raise
+    except Unproven:
+        pass
     try:
         return _for_symbols(steps, framework, written, tied), tied
-    except NotTraceableError as error:
-        raise Unproven(f"for other lengths {error}") from None
+    except Unproven as error:
+        why_not = error
+    # Some may have to be what they are, as an array outside has that length, or something is chosen by them.
+    for symbols in (tied,) if tied == untied else (tied, untied):
+        names = list(dict.fromkeys(each for row in symbols for each in row or () if isinstance(each, str)))
+        free = []
+        for name in names if len(names) > 1 else ():
+            try:
+                _for_symbols(steps, framework, written, _only(symbols, shapes, [name]))
+            except Unproven:
+                continue
+            free.append(name)
+        if free:
+            try:
+                return _for_symbols(steps, framework, written, _only(symbols, shapes, free)), _only(
+                    symbols, shapes, free
+                )
+            except Unproven as error:
+                why_not = error
+    raise why_not
+
+
+def _only(
+    symbols: Sequence[Sequence[int | str] | None], shapes: Sequence[Sequence[int] | None], names: Sequence[str]
+) -> list[list[int | str] | None]:
+    """Return symbols with the lengths in the place of all but some."""
+    return [
+        None
+        if row is None or shape is None
+        else [length if isinstance(symbol, str) and symbol not in names else symbol
+              for symbol, length in zip(row, shape, strict=True)]
+        for row, shape in zip(symbols, shapes, strict=True)
+    ]  # fmt: skip
 
 
 def _for_symbols(
@@ -605,9 +635,12 @@ def _for_symbols(
     sources, lengths = [written.text], [traced]
     for probe in PROBES if texts else ():
         lengths.append(dict(zip(texts, probe, strict=False)))
-        retraced = steps.retrace(
-            [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
-        )
+        shapes = [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
+        fixed = {each for row in symbols for each in row or () if isinstance(each, int)}
+        try:
+            retraced = steps.retrace(shapes, fixed)
+        except NotTraceableError as error:
+            raise Unproven(f"for other lengths, {error}") from None
         chosen = getattr(retraced.recorder, "scalars", None)
         if chosen is not None and chosen.conditions:
             raise Unproven("it chooses by lengths, or asks for one as a number of Python's")

@@ -184,41 +184,62 @@ def test_lengths_become_expressions_where_nothing_is_chosen_by_them() -> None:
     assert not function.fits((2, 3, 4))
 
 
+# The function, the shapes that it is traced for, and the symbols of the lengths for which it is right; None: of none.
 SIZED = {
-    "reshape": (lambda x: x.reshape(x.shape[0] * x.shape[1]), [(2, 3)], True),
-    "flat": (lambda x: x.reshape(-1), [(2, 3)], True),
-    "square root of a length": (lambda x: x / np.sqrt(x.shape[1]), [(2, 3)], True),
-    "positions": (lambda x: x[np.arange(x.shape[0]), 0], [(4, 3)], True),
-    "ones": (lambda x: x + np.ones_like(x) * np.zeros(x.shape[1]), [(4, 3)], True),
-    "broadcast": (lambda x, w: x * w, [(4, 3), (3,)], True),
-    "broadcast along one": (lambda x, w: x * w, [(4, 3), (1, 3)], True),
-    "product": (lambda x, w: x @ w, [(4, 3), (3, 5)], True),
-    "variance": (lambda x: x.var(axis=0), [(4, 3)], True),
-    "concatenated": (lambda x, y: np.concatenate([x, y])[: x.shape[0]], [(4, 3), (5, 3)], True),
-    "a choice by a length": (lambda x: x * 2 if x.shape[0] > 3 else x, [(4, 3)], False),
-    "a choice by numpy.shape": (lambda x: x * 2 if np.shape(x)[0] > 3 else x, [(4, 3)], False),
-    "a loop over rows": (lambda x: sum(row for row in x), [(4, 3)], False),
-    "a loop over a range": (lambda x: sum(x[i] for i in range(x.shape[0])), [(4, 3)], False),
-    "text of a length": (lambda x: x * float(str(x.shape[0])), [(4, 3)], False),
-    "an identity": (lambda x: x @ np.eye(x.shape[1]), [(4, 3)], False),
-    "rounded": (lambda x: x * float(x.shape[0] / 2), [(4, 3)], False),
+    "reshape": (lambda x: x.reshape(x.shape[0] * x.shape[1]), [(2, 3)], [["s0", "s1"]]),
+    "flat": (lambda x: x.reshape(-1), [(2, 3)], [["s0", "s1"]]),
+    "square root of a length": (lambda x: x / np.sqrt(x.shape[1]), [(2, 3)], [["s0", "s1"]]),
+    "positions": (lambda x: x[np.arange(x.shape[0]), 0], [(4, 3)], [["s0", "s1"]]),
+    "ones": (lambda x: x + np.ones_like(x) * np.zeros(x.shape[1]), [(4, 3)], [["s0", "s1"]]),
+    "broadcast": (lambda x, w: x * w, [(4, 3), (3,)], [["s0", "s1"], ["s1"]]),
+    "broadcast along one": (lambda x, w: x * w, [(4, 3), (1, 3)], [["s0", "s1"], [1, "s1"]]),
+    "product": (lambda x, w: x @ w, [(4, 3), (3, 5)], [["s0", "s1"], ["s1", "s2"]]),
+    "variance": (lambda x: x.var(axis=0), [(4, 3)], [["s0", "s1"]]),
+    "concatenated": (
+        lambda x, y: np.concatenate([x, y])[: x.shape[0]],
+        [(4, 3), (5, 3)],
+        [["s0", "s1"], ["s2", "s1"]],
+    ),
+    "reversed": (lambda x: x[:, ::-1], [(4, 3)], [["s0", "s1"]]),
+    "a store by a slice": (lambda x: stored_between(x), [(4, 3)], [["s0", "s1"]]),
+    "an array outside": (lambda x: x * OUTSIDE, [(4, 3)], [["s0", 3]]),
+    "a choice by a length": (lambda x: x * 2 if x.shape[0] > 3 else x, [(4, 3)], [[4, "s1"]]),
+    "a choice by numpy.shape": (lambda x: x * 2 if np.shape(x)[0] > 3 else x, [(4, 3)], [[4, "s1"]]),
+    "a choice by the size": (lambda x: x * 2 if x.size > 3 else x, [(4, 3)], None),
+    "a choice by a sum": (lambda x: x * 2 if x.shape[0] + x.shape[1] > 3 else x, [(4, 3)], None),
+    "a loop over rows": (lambda x: sum(row for row in x), [(4, 3)], [[4, "s1"]]),
+    "a loop over a range": (lambda x: sum(x[i] for i in range(x.shape[0])), [(4, 3)], [[4, "s1"]]),
+    "text of a length": (lambda x: x * float(str(x.shape[0])), [(4, 3)], [[4, "s1"]]),
+    "an identity": (lambda x: x @ np.eye(x.shape[1]), [(4, 3)], [["s0", 3]]),
+    "a square": (lambda x: x @ x.T @ np.eye(len(x)), [(3, 3)], [[3, "s1"]]),
 }
+OUTSIDE = np.array([1.0, 2.0, 3.0])
+
+
+def stored_between(x: Any) -> Any:
+    y = np.zeros((x.shape[0] + 2, x.shape[1]))
+    y[1:-1] = x
+    return y
 
 
 @each(SIZED)
 def test_which_functions_are_right_for_other_lengths(
-    function: Callable[..., Any], shapes: list[tuple[int, ...]], is_polymorphic: bool
+    function: Callable[..., Any], shapes: list[tuple[int, ...]], symbols: Any
 ) -> None:
     torch = pytest.importorskip("torch", reason="needs PyTorch")
     translated = translate(forward_of(function, [np.ones(shape) for shape in shapes]), "torch", any_lengths=True)
-    assert translated.polymorphic == is_polymorphic, translated.why_not
-    assert bool(translated.why_not) != is_polymorphic
+    assert translated.symbols == symbols, translated.why_not
+    assert translated.polymorphic == (symbols is not None) == (not translated.why_not)
     for more in (0, 3):
-        others = [tuple(length + more if length > 1 else length for length in shape) for shape in shapes]
-        if not translated.fits(*others):
-            assert more
-            assert not is_polymorphic
-            continue
+        lengths: dict[Any, int] = {}
+        others = [
+            tuple(
+                lengths.setdefault(symbol, length + more) if isinstance(symbol, str) else length
+                for symbol, length in zip(row, shape, strict=True)
+            )
+            for row, shape in zip(symbols or shapes, shapes, strict=True)
+        ]
+        assert translated.fits(*others)
         arrays = [np.random.rand(*shape) for shape in others]
         np.testing.assert_allclose(
             translated(*map(torch.from_numpy, arrays))[0], function(*arrays), 1e-12, err_msg=translated.source
@@ -240,9 +261,8 @@ def test_gradients_of_other_lengths() -> None:
     g, out, x, w = np.random.rand(5), np.random.rand(5), np.random.rand(7, 5), np.random.rand(5)
     assert function.fits(x.shape, w.shape)
     np.testing.assert_allclose(function(*map(torch.from_numpy, (g, out, x, w)))[0], g * w / 7 * np.ones((7, 1)))
-    refused = translate(steps.vjp([1]), "torch", any_lengths=True)
-    assert not refused.polymorphic
-    assert refused.why_not == ("gradient of weighted: it chooses by lengths, or asks for one as a number of Python's")
+    # `len` asks for a number of Python's: it stays what it was.
+    assert translate(steps.vjp([1]), "torch", any_lengths=True).symbols == [[4, "s1"], ["s1"]]
 
 
 @each({framework: (framework,) for framework in FRAMEWORKS})
