@@ -31,8 +31,10 @@ __all__ = [
     "is_inexact",
     "is_plain",
     "is_pushed",
+    "is_symbol",
     "live_positions",
     "needs_gradient",
+    "number_of",
     "numpy_dtype",
 ]
 
@@ -85,6 +87,19 @@ def is_pushed() -> bool:
 def is_batched(value: Any) -> bool:
     """Tell whether a tensor stands for many, in the way of gradients that PyTorch computes as one batch."""
     return bool(torch._C._functorch.is_legacy_batchedtensor(value))
+
+
+def is_symbol(length: Any) -> bool:
+    """Tell whether a length is a symbol, in a graph in the making."""
+    return isinstance(length, torch.SymInt)
+
+
+def number_of(length: Any) -> int:
+    """Return the number that a symbol stands for, without a guard on it: nothing may hang on it."""
+    if not is_symbol(length):
+        return int(length)
+    hint = length.node.hint
+    return 2 if hint is None else int(hint)
 
 
 def array_of(tensor: Any, derivative: Derivative, position: int) -> numpy.ndarray:

@@ -19,6 +19,7 @@ from minpy.frameworks.torch_calls import (
 )
 from minpy.frameworks.torch_graph import GraphCall
 from minpy.frameworks.torch_registration import Registered
+from minpy.frameworks.torch_schema import attribute_text
 
 __all__ = ["caller"]
 
@@ -31,6 +32,7 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     """Return the function that calls an operator on tensors; `note` is told why a call runs through NumPy."""
     schema = entry.schema
     scope: dict[str, Any] = {
+        "attribute_text": attribute_text,
         "is_compiling": torch.compiler.is_compiling,
         "op": {"numpy": entry.op, "auto": entry.traced_op, "graph": entry.graph_op}[through],
         "eager": _eager_call(entry, through, note),
@@ -67,7 +69,7 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
 def _for_graph(form: Any) -> str:
     """Return the source that makes of an attribute what the schema has."""
     if form.type == "str" and form.to_torch is not str:
-        return f"repr({form.name})"
+        return f"attribute_text({form.name})"
     base = form.type.rstrip("?")
     cast = {"float": "float", "int": "int", "bool": "bool"}.get(base)
     if cast is None or form.type.endswith("?"):

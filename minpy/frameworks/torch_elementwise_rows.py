@@ -192,7 +192,7 @@ def _select(call: Call, condlist: Any, choicelist: Any, default: Any = 0) -> str
 
 @_row("filled")
 def _filled(call: Call, value: Any, shape: Any, dtype: Any) -> str:
-    return f"torch.broadcast_to({call.array(value, dtype)}, {call.text(tuple(shape))})"
+    return f"torch.Tensor.expand({call.array(value, dtype)}, {call.text(tuple(shape))})"
 
 
 @_row("ones_like zeros_like")

@@ -6,8 +6,8 @@ Where these are right for any lengths, one form serves all shapes of as many axe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy
@@ -15,7 +15,15 @@ import numpy
 from minpy.core.errors import NotTraceableError
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec
-from minpy.frameworks.torch_calls import NUMPY_DTYPES, conjugated, is_inexact, live_positions, torch
+from minpy.frameworks.torch_calls import (
+    NUMPY_DTYPES,
+    conjugated,
+    is_inexact,
+    is_symbol,
+    live_positions,
+    number_of,
+    torch,
+)
 from minpy.frameworks.tracing import TracedOperator, TracedSteps
 from minpy.frameworks.translation import translate
 
@@ -29,17 +37,29 @@ class _Part:
 
     def __init__(self, steps: TracedSteps) -> None:
         self.steps = steps
-        self.function: Any = translate(steps, "torch", any_lengths=True)
-        names = set(re.findall(r"\ba(\d+)\b", self.function.source.partition("\n")[2]))
-        # Whether each of its arguments is looked at.
-        self.reads = tuple(str(index) in names for index in range(len(steps.inputs)))
+        try:
+            self.function: Any = translate(steps, "torch", any_lengths=True)
+        except NotTraceableError:  # at the lengths that were tried in the place of these
+            self.function = translate(steps, "torch")
+        scope = self.function.__globals__
+        self._constants = {name: value for name, value in scope.items() if isinstance(value, torch.Tensor)}
 
     def __call__(self, *tensors: Any) -> tuple[Any, ...]:
-        if not self.steps.captured or torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
-            result: tuple[Any, ...] = self.function(*tensors)
+        result: tuple[Any, ...]
+        if torch._C._len_torch_dispatch_stack() and self._constants:  # a graph is made, in which there is none yet
+            scope = {name: torch.ops.aten.lift_fresh_copy(value) for name, value in self._constants.items()}
+            function = self.function
+            defaults = tuple(
+                torch.ops.aten.lift_fresh_copy(value) if isinstance(value, torch.Tensor) else value
+                for value in function.__defaults__ or ()
+            )
+            again = FunctionType(function.__code__, {**function.__globals__, **scope}, function.__name__, defaults)
+            result = again(*tensors)
+        elif self.steps.captured and not torch.compiler.is_compiling():
+            arrays = [torch.from_numpy(numpy.array(array)) for array in self.steps.captured_arrays()]
+            result = self.function(*tensors, *(array.to(tensors[0].device) for array in arrays))
         else:
-            arrays = [numpy.array(array) for array in self.steps.captured_arrays()]
-            result = self.function(*tensors, *(torch.from_numpy(array).to(tensors[0].device) for array in arrays))
+            result = self.function(*tensors)
         return result
 
 
@@ -90,6 +110,11 @@ class GraphForm:
         parts = dict(zip(moving, transpose(tangent), strict=True))
         return [parts.get(place) for place in range(len(outputs))]
 
+    @property
+    def serves_all_lengths(self) -> bool:
+        """Whether it is right for other lengths, too."""
+        return all(part.function.polymorphic for part in (self.forward, *self._pulls.values()))
+
     def fits(self, tensors: Sequence[Any]) -> bool:
         """Tell whether it is right for these tensors' shapes: with symbols for lengths, that becomes a guard."""
         shapes = self.derivative._inputs([tuple(tensor.shape) for tensor in tensors])
@@ -105,28 +130,38 @@ class GraphForms:
         self._forms: dict[Any, list[GraphForm]] = {}
         self._reasons: dict[Any, str] = {}
 
-    def form_of(self, tensors: Sequence[Any]) -> GraphForm | str:
-        """Return the form for tensors like these; or why there is none."""
+    def form_of(self, tensors: Sequence[Any], must_trace: bool = False) -> GraphForm | str:
+        """Return the form for tensors like these; or why there is none.
+
+        `must_trace`: whether a length that is a symbol shall rather become a number than have no form.
+        """
         key = tuple([(tensor.dtype, tensor.dim()) for tensor in tensors])
         reason = self._reasons.get(key)
         if reason is not None:
             return reason
         forms = self._forms.setdefault(key, [])
+        has_symbols = any(map(is_symbol, (length for tensor in tensors for length in tensor.shape)))
         for form in forms:
-            if form.fits(tensors):
+            # To compare symbols with numbers would make them these numbers.
+            if (form.serves_all_lengths or not has_symbols or must_trace) and form.fits(tensors):
                 return form
         unknown = [tensor.dtype for tensor in tensors if tensor.dtype not in NUMPY_DTYPES]
         if unknown:
             return f"NumPy has no {unknown[0]}"
-        specs = [ArraySpec(tuple(map(int, tensor.shape)), NUMPY_DTYPES[tensor.dtype]) for tensor in tensors]
+        specs = [ArraySpec(tuple(map(number_of, tensor.shape)), NUMPY_DTYPES[tensor.dtype]) for tensor in tensors]
         try:
-            form = GraphForm(self._derivative, specs)
+            with torch.utils._python_dispatch._disable_current_modes():  # its constants are no part of a graph
+                form = GraphForm(self._derivative, specs)
         except NotTraceableError as error:
             self._reasons[key] = str(error)
             return str(error)
+        if has_symbols and not form.serves_all_lengths and not must_trace:
+            return "its graph is right for these lengths only, and they are symbols"
         if len(forms) >= _MOST_FORMS:
             forms.pop(0)
         forms.append(form)
+        if has_symbols and not form.fits(tensors):
+            return "the lengths that symbols stand for are others"
         return form
 
 

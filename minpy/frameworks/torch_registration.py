@@ -28,8 +28,10 @@ from minpy.frameworks.torch_calls import (
     is_followed,
     is_plain,
     is_pushed,
+    is_symbol,
     live_positions,
     needs_gradient,
+    number_of,
     numpy_dtype,
     torch,
 )
@@ -165,7 +167,7 @@ class Registered:
 
         def run(*inputs: Any, **attributes: Any) -> Any:
             kind, tensors = self._taken(inputs, attributes)
-            form = kind.forms.form_of(tensors)
+            form = kind.forms.form_of(tensors, must_trace)
             if not isinstance(form, str):
                 return self._result(GraphLevel.record(form, tensors))
             if must_trace:
@@ -345,7 +347,7 @@ def _empty(derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
     """Return tensors without numbers like those that a derivative gives for tensors like these."""
     dtypes = [numpy_dtype(tensor, derivative, position) for position, tensor in enumerate(tensors)]
     shapes = [tuple(tensor.shape) for tensor in tensors]
-    outputs = outputs_of(derivative, shapes, dtypes, _number_of, _is_symbol, torch._check)
+    outputs = outputs_of(derivative, shapes, dtypes, number_of, is_symbol, torch._check)
     device = tensors[0].device if tensors else torch.device("cpu")
     results = []
     for shape, dtype in outputs:
@@ -354,17 +356,5 @@ def _empty(derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
     return results
 
 
-def _is_symbol(length: Any) -> bool:
-    return isinstance(length, torch.SymInt)
-
-
 def _is_unknown(length: Any) -> bool:
     return type(length) is int and length == UNKNOWN
-
-
-def _number_of(length: Any) -> int:
-    """Return the number that a symbol stands for, without a guard on it: what hangs on it is not its length."""
-    if not _is_symbol(length):
-        return int(length)
-    hint = length.node.hint
-    return 2 if hint is None else int(hint)

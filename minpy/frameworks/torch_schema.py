@@ -18,7 +18,7 @@ from minpy.core.errors import ArgumentError
 from minpy.core.signatures import Attribute
 from minpy.frameworks.spec_texts import read_text, text_of
 
-__all__ = ["AttributeForm", "Schema", "schema_of"]
+__all__ = ["AttributeForm", "Schema", "attribute_text", "schema_of"]
 
 _TYPES = {float: "float", int: "int", bool: "bool", str: "str"}
 _MISSING = inspect.Parameter.empty
@@ -172,3 +172,18 @@ def _literal(value: Any) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     return repr(value)
+
+
+def attribute_text(value: Any) -> Any:
+    """Return the text of an attribute, as `text_of` does: of the values that `torch.compile` can follow.
+
+    >>> attribute_text((0, None, 'wrap'))
+    "(0, None, 'wrap', )"
+    """
+    if isinstance(value, tuple):
+        return "(" + "".join([attribute_text(part) + ", " for part in value]) + ")"
+    if isinstance(value, list):
+        return "[" + "".join([attribute_text(part) + ", " for part in value]) + "]"
+    if value is None or isinstance(value, (bool, str)):
+        return repr(value)
+    return f"{value}"

@@ -70,9 +70,27 @@ def outputs_of(
             for symbol in equal:
                 require(symbol == first[number_of(symbol)])
             return probed
+    # Perhaps some have to be a certain number, as an array outside has that length.
+    free = [
+        symbol
+        for symbol in symbols
+        if _by_probes(derivative, _fixed(shapes, [symbol], number_of), dtypes, [symbol], {})
+    ]
+    probed = _by_probes(derivative, _fixed(shapes, free, number_of), dtypes, free, {}) if free else None
+    if probed is not None:
+        for symbol in symbols:
+            if all(symbol is not other for other in free):
+                int(symbol)  # it is that number from here on
+        return probed
     numbers = [tuple(int(length) for length in shape) for shape in shapes]
     inferred = _required(derivative, derivative.infer_outputs(_specs(numbers, dtypes)))
     return [(tuple(spec.shape), spec.dtype) for spec in inferred]
+
+
+def _fixed(shapes: Sequence[Shape], free: Sequence[Any], number_of: Callable[[Any], int]) -> list[Shape]:
+    """Return shapes with numbers in the place of symbols, but those of some."""
+    names = {str(symbol) for symbol in free}
+    return [tuple(length if str(length) in names else number_of(length) for length in shape) for shape in shapes]
 
 
 def _specs(shapes: Sequence[Shape], dtypes: Sequence[numpy.dtype]) -> list[ArraySpec]:

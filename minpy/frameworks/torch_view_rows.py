@@ -84,7 +84,7 @@ def _rollaxis(call: Call, a: Any, axis: int, start: int = 0) -> str:
 
 @_row("broadcast_to")
 def _broadcast_to(call: Call, array: Any, shape: Any) -> str:
-    return f"torch.broadcast_to({call.array(array)}, {call.text(call.shape)})"
+    return f"torch.Tensor.expand({call.array(array)}, {call.text(call.shape)})"
 
 
 @_row("flip")

@@ -1,12 +1,16 @@
 """Operators as PyTorch's: derivatives, transforms, graphs, and whatever else PyTorch does with operators of its own."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
 
+import minpy
 from tests.support.framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch")
@@ -20,14 +24,15 @@ from minpy.frameworks.derivatives import Derivative  # noqa: E402
 # Rows whose compilation, which takes long, is among the tests that always run.
 FEW = [ROWS_BY_NAME[name] for name in ("softplus", "scaled", "to_polar", "pick", "smoothed")]
 TWICE = [row for row in ROWS if row.order > 1]
+both_ways = pytest.mark.parametrize("through", ["numpy", "auto"])
 
 
 def by_name(row):
     return row.name
 
 
-def operator_of(row, **options):
-    return to_torch(row.operator, outputs=row.num_outputs, through="numpy", **options)
+def operator_of(row, through="numpy", **options):
+    return to_torch(row.operator, outputs=row.num_outputs, through=through, **options)
 
 
 def tensors(row, requires_grad=True, **options):
@@ -47,14 +52,14 @@ def scalar_of(function):
     )
 
 
-def call_of(row, operator=None):
-    operator = operator or operator_of(row)
+def call_of(row, through="numpy"):
+    operator = operator_of(row, through)
     return lambda *values: operator(*values, **row.attributes)
 
 
-def inexact(row, function=None):
+def inexact(row, through="numpy", function=None):
     """Return a function of a row's variables alone, its outputs of numbers, and these variables."""
-    function, values = function or call_of(row), tensors(row)
+    function, values = function or call_of(row, through), tensors(row)
     moving = [position for position in differentiable(row.inputs()) if not row.operator.is_zero(position)]
 
     def called(*variables):
@@ -64,6 +69,21 @@ def inexact(row, function=None):
         return tuple(output for output in in_tuple(function(*inputs)) if output.is_floating_point())
 
     return called, [values[position] for position in moving]
+
+
+def test_a_row_runs_as_a_graph_where_it_traces():
+    for row in ROWS:
+        operator = operator_of(row, "auto")
+        operator(*tensors(row), **row.attributes)
+        if row.traces:
+            assert operator.reason is None, row.name
+    smoothed = operator_of(ROWS_BY_NAME["smoothed"], "auto")
+    smoothed(torch.rand(4, 3))
+    assert "it makes a Python number of an array" in smoothed.reason
+    assert "float(np.sum(x[index]))" in smoothed.reason
+    assert operator_of(ROWS_BY_NAME["smoothed"]).reason == "through='numpy' was asked for"
+    with pytest.raises(minpy.MXNetError, match="it makes a Python number of an array"):
+        operator_of(ROWS_BY_NAME["smoothed"], "graph")(torch.rand(4, 3))
 
 
 # -- eager -------------------------------------------------------------------------------------------------------------
@@ -87,9 +107,10 @@ def test_values_are_those_of_the_operator(row):
         assert tensor.requires_grad == tensor.is_floating_point()
 
 
+@both_ways
 @pytest.mark.parametrize("row", ROWS, ids=by_name)
-def test_gradients_in_reverse_and_forward_mode_and_batched(row):
-    function, variables = inexact(row)
+def test_gradients_in_reverse_and_forward_mode_and_batched(row, through):
+    function, variables = inexact(row, through)
     is_twice = row.order > 1
     assert gradcheck(
         function,
@@ -102,15 +123,17 @@ def test_gradients_in_reverse_and_forward_mode_and_batched(row):
     assert gradcheck(function, variables)
 
 
+@both_ways
 @pytest.mark.parametrize("row", TWICE, ids=by_name)
-def test_second_derivatives(row):
-    function, variables = inexact(row)
+def test_second_derivatives(row, through):
+    function, variables = inexact(row, through)
     assert gradgradcheck(function, variables, check_fwd_over_rev=True, check_batched_grad=True, fast_mode=True)
 
 
+@both_ways
 @pytest.mark.parametrize("row", TWICE, ids=by_name)
-def test_third_derivatives(row):
-    function, variables = inexact(row)
+def test_third_derivatives(row, through):
+    function, variables = inexact(row, through)
 
     def gradient(*values):
         total = sum(output.sin().sum() for output in function(*values))
@@ -123,7 +146,7 @@ def test_third_derivatives(row):
 def test_the_registered_operator_is_differentiated_alike(row):
     entry = operator_of(row)._registered
     kind = entry.derivative_of((), dict(row.attributes))
-    function, variables = inexact(row, lambda *values: entry.call_operator(kind, values))
+    function, variables = inexact(row, function=lambda *values: entry.call_operator(kind, values))
     assert gradcheck(function, variables, check_forward_ad=True, check_batched_grad=True, fast_mode=True)
     assert gradgradcheck(function, variables, fast_mode=True)
 
@@ -131,9 +154,10 @@ def test_the_registered_operator_is_differentiated_alike(row):
 # -- torch.func --------------------------------------------------------------------------------------------------------
 
 
+@both_ways
 @pytest.mark.parametrize("row", TWICE, ids=by_name)
-def test_transforms(row):
-    function, variables = inexact(row)
+def test_transforms(row, through):
+    function, variables = inexact(row, through)
     scalar = scalar_of(function)
     values = [variable.detach() for variable in variables]
     expected = torch.autograd.grad(scalar(*variables), variables)
@@ -151,9 +175,10 @@ def test_transforms(row):
             torch.testing.assert_close(actual[index], gradient)
 
 
+@both_ways
 @pytest.mark.parametrize("row", TWICE, ids=by_name)
-def test_jacobians_and_hessians(row):
-    function, variables = inexact(row)
+def test_jacobians_and_hessians(row, through):
+    function, variables = inexact(row, through)
     scalar = scalar_of(function)
     values = [variable.detach() for variable in variables]
     reverse = torch.func.jacrev(function)(*values)
@@ -201,10 +226,10 @@ def test_opcheck_of_its_derivative(row):
 # -- graphs ------------------------------------------------------------------------------------------------------------
 
 
-def compiled_as_eager(row, **options):
+def compiled_as_eager(row, through, **options):
     """Compare values and gradients of a compiled function with those of the function."""
     torch._dynamo.reset()
-    function, variables = inexact(row)
+    function, variables = inexact(row, through)
     scalar = scalar_of(function)
     compiled = torch.compile(scalar, fullgraph=True, **options)
     again = [variable.detach().clone().requires_grad_() for variable in variables]
@@ -216,35 +241,39 @@ def compiled_as_eager(row, **options):
         torch.testing.assert_close(variable.grad, gradient)
 
 
+@both_ways
 @pytest.mark.parametrize("row", FEW, ids=by_name)
-def test_compiled(row):
-    compiled_as_eager(row, backend="aot_eager")
+def test_compiled(row, through):
+    compiled_as_eager(row, through, backend="aot_eager")
 
 
 @pytest.mark.drawn_out
 @pytest.mark.parametrize("dynamic", [False, True])
+@both_ways
 @pytest.mark.parametrize("row", ROWS, ids=by_name)
-def test_compiled_by_inductor(row, dynamic):
-    compiled_as_eager(row, dynamic=dynamic)
+def test_compiled_by_inductor(row, through, dynamic):
+    compiled_as_eager(row, through, dynamic=dynamic)
 
 
+@both_ways
 @pytest.mark.parametrize("row", FEW, ids=by_name)
-def test_one_graph_serves_four_shapes(row):
-    assert graphs_for_four_shapes(row) == 1
+def test_one_graph_serves_four_shapes(row, through):
+    assert graphs_for_four_shapes(row, through) == 1
 
 
 @pytest.mark.drawn_out
+@both_ways
 @pytest.mark.parametrize("row", ROWS, ids=by_name)
-def test_one_graph_serves_four_shapes_of_each(row):
-    assert graphs_for_four_shapes(row) == 1
+def test_one_graph_serves_four_shapes_of_each(row, through):
+    assert graphs_for_four_shapes(row, through) == 1
 
 
-def graphs_for_four_shapes(row):
+def graphs_for_four_shapes(row, through):
     from torch._dynamo.testing import CompileCounterWithBackend
 
     torch._dynamo.reset()
     counter, first = CompileCounterWithBackend("aot_eager"), 0
-    compiled = torch.compile(scalar_of(call_of(row)), backend=counter, fullgraph=True, dynamic=True)
+    compiled = torch.compile(scalar_of(call_of(row, through)), backend=counter, fullgraph=True, dynamic=True)
     for length in (5, 6, 7, 11):
         values = tensors(row, length=length)
         compiled(*values).backward()
@@ -266,32 +295,35 @@ class Net(torch.nn.Module):
         return tuple(output * 2 for output in in_tuple(self.function(*values)))
 
 
+@both_ways
 @pytest.mark.parametrize("row", FEW, ids=by_name)
-def test_exported_with_a_dynamic_length(row):
-    exported_with_a_dynamic_length(row)
+def test_exported_with_a_dynamic_length(row, through):
+    exported_with_a_dynamic_length(row, through)
 
 
 @pytest.mark.drawn_out
+@both_ways
 @pytest.mark.parametrize("row", ROWS, ids=by_name)
-def test_each_exported_with_a_dynamic_length(row):
-    exported_with_a_dynamic_length(row)
+def test_each_exported_with_a_dynamic_length(row, through):
+    exported_with_a_dynamic_length(row, through)
 
 
-def exported_with_a_dynamic_length(row):
+def exported_with_a_dynamic_length(row, through):
     length = torch.export.Dim("length", min=2, max=1000)
     values = tensors(row, requires_grad=False)
     shapes = tuple({axis: length for axis, size in enumerate(value.shape) if size == 4} for value in values)
-    program = torch.export.export(Net(call_of(row)), tuple(values), dynamic_shapes=(shapes,))
+    program = torch.export.export(Net(call_of(row, through)), tuple(values), dynamic_shapes=(shapes,))
     others = tensors(row, requires_grad=False, length=9)
     for actual, expected in zip(program.module()(*others), Net(call_of(row))(*others), strict=True):
         torch.testing.assert_close(actual, expected)
 
 
+@both_ways
 @pytest.mark.parametrize("name", ["softplus", "to_polar"])
-def test_transforms_are_compiled(name):
+def test_transforms_are_compiled(name, through):
     row = ROWS_BY_NAME[name]
     torch._dynamo.reset()
-    function, variables = inexact(row)
+    function, variables = inexact(row, through)
     mapped = torch.vmap(torch.func.grad(scalar_of(function)))
     stacked = [torch.stack([variable.detach()] * 3) for variable in variables]
     torch.testing.assert_close(torch.compile(mapped, backend="aot_eager", fullgraph=True)(*stacked), mapped(*stacked))
@@ -499,3 +531,151 @@ def test_threads(softplus):
     assert len(results) == 150
     for beta, gradient in results:
         torch.testing.assert_close(gradient, torch.sigmoid(beta * x))
+
+
+# -- what is said, and names -------------------------------------------------------------------------------------------
+
+
+def test_a_number_as_default_of_an_input_is_refused():
+    @minpy.customop("numpy")
+    def scale(x, beta=1.0):
+        return x * beta
+
+    with pytest.raises(
+        TypeError, match=r"scale: beta=1\.0 is an input with a default, .* def scale\(\.\.\., \*, beta: float"
+    ):
+        to_torch(scale)
+
+
+def test_inputs_that_may_be_left_out():
+    @minpy.customop("numpy")
+    def shifted(x, shift=None):
+        return x * x if shift is None else x * x + shift
+
+    shifted.def_grad(lambda ans, x, shift: lambda g: 2 * x * g)
+    shifted.def_grad(lambda ans, x, shift: lambda g: g, argnum=1)
+    function = to_torch(shifted, through="numpy")
+    x, shift = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+    function(x).sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+    function(x, shift).sum().backward()
+    torch.testing.assert_close(shift.grad, torch.ones(3))
+    torch.testing.assert_close(function.op(x), x * x)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"through": "both"}, r"through='both'; expected 'auto', 'graph' or 'numpy'"),
+        ({"batch": "some"}, r"batch='some'; expected 'loop' or 'elementwise'"),
+        ({"name": "a b"}, r"is no name for an operator of PyTorch's"),
+        ({"outputs": 0}, r"outputs is 0; expected how many arrays"),
+    ],
+    ids=["through", "batch", "name", "outputs"],
+)
+def test_wrong_options_are_refused(options, text):
+    with pytest.raises(TypeError, match=text):
+        to_torch(ROWS_BY_NAME["softplus"].operator, **options)
+
+
+def test_what_is_no_operator_is_refused():
+    with pytest.raises(TypeError, match=r"to_torch takes an operator of minpy's, .*@minpy\.customop\('numpy'\)"):
+        to_torch(np.sin)
+    with pytest.raises(TypeError, match=r"BatchNorm changes its states .* in place"):
+        to_torch(minpy.nd.BatchNorm)
+    with pytest.raises(TypeError, match=r"Dropout has outputs that callers do not see"):
+        to_torch(minpy.nd.Dropout)
+
+
+def test_a_missing_rule_is_said():
+    @minpy.customop("numpy")
+    def half(x):
+        return x / 2
+
+    x = torch.rand(3, requires_grad=True)
+    for through in ("numpy", "auto"):
+        with pytest.raises(minpy.MXNetError, match=r"half has no gradient for argument 0 \(x\); .*half\.def_grad"):
+            to_torch(half, through=through)(x).sum().backward()
+
+
+def test_errors_in_functions_say_where():
+    @minpy.customop("numpy")
+    def bad(x):
+        return x[:, 99]
+
+    with pytest.raises(IndexError, match=r"bad: forward failed on NumPy arrays .*x float32 \(3, 4\)"):
+        to_torch(bad, through="numpy")(torch.rand(3, 4))
+
+
+def test_a_shape_that_hangs_on_values():
+    @minpy.customop("numpy")
+    def above(x):
+        return x[x > 0.5]
+
+    above.def_grad_zero()
+    function = to_torch(above, through="numpy")
+    x = torch.tensor([0.25, 0.75, 1.0])
+    assert function(x).shape == (2,)
+    with pytest.raises(Exception, match=r"above: the shape of what it returns is not known .*above\.def_shape\(rule\)"):
+        torch.compile(function, backend="aot_eager", fullgraph=True)(x)
+
+    @minpy.customop("numpy")
+    def above_half(x):
+        return x[x > 0.5]
+
+    above_half.def_grad_zero()
+    above_half.def_shape(lambda x: (-1,))
+    function = to_torch(above_half, through="numpy")
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(lambda x: function(x) * 2, backend="aot_eager", fullgraph=True)
+        torch.testing.assert_close(compiled(x), torch.tensor([1.5, 2.0]))
+
+
+def test_the_name_tells_rules_apart():
+    def made(factor):
+        @minpy.customop("numpy")
+        def doubled(x):
+            return 2 * x
+
+        return doubled.def_grad(lambda ans, x: lambda g: factor * g)
+
+    first, second, again = to_torch(made(2.0)), to_torch(made(3.0)), to_torch(made(2.0))
+    assert first.op is again.op
+    assert first.op is not second.op
+    assert to_torch(made(2.0), name="other", namespace="mine").op.name().startswith("mine::other_")
+
+
+_PROGRAM = """
+import sys
+import torch
+import minpy
+from minpy.frameworks import to_torch
+
+factor = float(sys.argv[1])
+
+@minpy.customop('numpy')
+def doubled(x):
+    return 2 * x
+
+doubled.def_grad(lambda ans, x: lambda g: factor * g)
+function = to_torch(doubled, through='numpy')
+x = torch.ones(3, requires_grad=True)
+torch.compile(lambda x: function(x).sum(), fullgraph=True)(x).backward()
+print(x.grad.tolist())
+"""
+
+
+@pytest.mark.drawn_out
+def test_a_rule_that_was_edited_is_not_taken_from_files(tmp_path):
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    results = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _PROGRAM, factor],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for factor in ("2", "3")
+    ]
+    assert results == ["[2.0, 2.0, 2.0]", "[3.0, 3.0, 3.0]"]
