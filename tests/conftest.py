@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from selecting import Selecting, Times
 
 import minpy as mx
 from minpy.backends.switches import disabled
+from minpy.core.errors import MissingDependencyError
 from minpy.jit import budget
 from minpy.jit.trial import trials
 
@@ -100,9 +102,15 @@ def pytest_collect_file(file_path: Path) -> Iterator[list[pytest.Collector]]:
     found: list[pytest.Collector] = yield
     if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
         return [one for one in found if not isinstance(one, DoctestModule)]
+    if file_path.parent == _BRIDGES:
+        try:
+            import_module(f"minpy.frameworks.{file_path.stem}")
+        except MissingDependencyError:  # it stands on a framework, whose tests skip with that reason
+            return []
     return found
 
 
+_BRIDGES = Path(mx.__file__).parent / "frameworks"
 # What no extra for tests installs.
 _FRAMEWORKS = re.compile(r"^(?:import|from) .*\b(jax|pytensor|torch)\b", re.MULTILINE)
 

@@ -154,6 +154,11 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+def _positions(case: Case) -> list[int]:
+    """Return the positions of the variables among the inputs."""
+    return [slot for slot in case.slots if isinstance(slot, int)]
+
+
 def _plain(value: Any) -> Any:
     """Return an input as an array, or None, as frameworks are given it."""
     return None if value is None else numpy.array(value)
@@ -175,9 +180,8 @@ def _torch_call(case: Case, is_compiled: bool = False) -> tuple[Callable[..., An
     def call(*inputs: Any) -> Any:
         return made(*inputs, **case.attributes)
 
-    tensors = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
-    for slot in case.slots:
-        assert isinstance(slot, int)
+    tensors: list[Any] = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
+    for slot in _positions(case):
         tensors[slot].requires_grad_()
     if is_compiled:
         torch.compiler.reset()
@@ -198,7 +202,7 @@ def _run_in_torch(case: Case, upstream: Sequence[numpy.ndarray], is_compiled: bo
     call, tensors = _torch_call(case, is_compiled)
     result = call(*tensors)
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-    variables = [tensors[slot] for slot in case.slots]  # type: ignore[call-overload]
+    variables = [tensors[slot] for slot in _positions(case)]
     loss = _torch_loss(outputs, upstream)
     gradients = None
     if variables and loss is not None:
@@ -212,7 +216,7 @@ def _twice_in_torch(case: Case, upstream: Sequence[numpy.ndarray], weights: Sequ
 
     call, tensors = _torch_call(case)
     result = call(*tensors)
-    variables = [tensors[slot] for slot in case.slots]  # type: ignore[call-overload]
+    variables = [tensors[slot] for slot in _positions(case)]
     loss = _torch_loss(list(result) if isinstance(result, (tuple, list)) else [result], upstream)
     zeros = [numpy.zeros_like(weight) for weight in weights]
     if loss is None:
@@ -231,8 +235,7 @@ def _batched_in_torch(case: Case, batches: Arrays) -> Arrays:
     call, tensors = _torch_call(case)
     tensors = [None if tensor is None else tensor.detach() for tensor in tensors]
     axes: list[int | None] = [None] * len(tensors)
-    for slot, batch in zip(case.slots, batches, strict=True):
-        assert isinstance(slot, int)
+    for slot, batch in zip(_positions(case), batches, strict=True):
         tensors[slot], axes[slot] = torch.from_numpy(batch), 0
     result = torch.vmap(call, in_dims=tuple(axes))(*tensors)
     return [output.numpy() for output in (result if isinstance(result, (tuple, list)) else [result])]
@@ -259,8 +262,8 @@ def _jax_function(case: Case) -> tuple[Callable[..., tuple[Any, ...]], Arrays]:
 
     def function(*variables: Any) -> tuple[Any, ...]:
         values = list(inputs)
-        for slot, variable in zip(case.slots, variables, strict=True):
-            values[slot] = variable  # type: ignore[call-overload]
+        for slot, variable in zip(_positions(case), variables, strict=True):
+            values[slot] = variable
         result = made(*values, **case.attributes)
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
@@ -349,11 +352,11 @@ def _outputs_of_types(case: Case, is_static: bool) -> tuple[list[Any], list[Any]
 
     values: list[Any] = [_plain(value) for value in case.inputs]
     variables = []
-    for slot in case.slots:
-        array = values[slot]  # type: ignore[call-overload]
+    for slot in _positions(case):
+        array = values[slot]
         shape = array.shape if is_static else tuple(1 if length == 1 else None for length in array.shape)
         variable = pt.tensor(dtype=array.dtype.name, shape=shape)
-        values[slot] = variable  # type: ignore[call-overload]
+        values[slot] = variable
         variables.append(variable)
     result = to_pytensor(case.operator)(*values, **case.attributes)
     return variables, list(result) if isinstance(result, (tuple, list)) else [result]
@@ -403,7 +406,7 @@ def _twice_in_pytensor(case: Case, upstream: Sequence[numpy.ndarray], weights: S
 
 def _told_by_pytensor(case: Case) -> str:
     _, outputs = _pytensor_outputs(case, True)
-    return "as a graph where lengths are known" if "minpy." not in str(outputs[0].owner.op) else "by NumPy"
+    return "as a graph, where lengths are known" if "minpy." not in str(outputs[0].owner.op) else "by NumPy"
 
 
 _FRAMEWORKS = [

@@ -285,16 +285,16 @@ def _parts() -> SimpleNamespace:
     if hasattr(Op, "pullback"):  # PyTensor 3
 
         def pullback(self: Any, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-            return self._pulled(inputs, outputs, cotangents)  # type: ignore[no-any-return]
+            return self._pulled(inputs, outputs, cotangents)
 
         def pushforward(self: Any, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
-            return self._pushed(inputs, tangents)  # type: ignore[no-any-return]
+            return self._pushed(inputs, tangents)
 
         MinpyOp.pullback, MinpyOp.pushforward = pullback, pushforward
     else:
 
         def left(self: Any, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-            return self._pulled(inputs, outputs, cotangents)  # type: ignore[no-any-return]
+            return self._pulled(inputs, outputs, cotangents)
 
         def right(self: Any, inputs: Any, tangents: Any) -> list[Any]:
             results = self._pushed(inputs, tangents)
