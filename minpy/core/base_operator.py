@@ -154,6 +154,11 @@ class BaseOperator:
     shape_inference: ShapeInference | None = None
     type_inference: TypeInference | None = None
 
+    # -- a further leading axis ----------------------------------------------------------------------------------------
+
+    # "elementwise", or `rule(batch_size, in_axes, *inputs, **attributes)`: see `Operator.def_batch`.
+    batch_rule: Any = None
+
     # -- files and pictures --------------------------------------------------------------------------------------------
 
     # What MXNet's files call it, if not as it is called here; and the aliases that are operators of their own there.

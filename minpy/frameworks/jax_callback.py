@@ -18,6 +18,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import MXNetError, ShapeError
 from minpy.core.operator import Operator
 from minpy.core.state import state
+from minpy.frameworks.batched_derivatives import call_batched
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec, infer_outputs
 from minpy.frameworks.jax_graph import is_live
@@ -58,9 +59,9 @@ class CallbackForm:
         self._is_guess = inferred.is_guess
         self._outputs = [ArraySpec(spec.shape, _canonical(spec.dtype)) for spec in inferred]
         self._specs = [ArraySpec(spec.shape, _canonical(spec.dtype)) for spec in specs]
-        self._batch = batch
-        if getattr(op, "batch_rule", None) == "elementwise" and batch == "sequential":
-            self._batch = "broadcast_all"
+        # What `def_batch` says goes before a loop over the examples; not before what the caller says.
+        self._has_rule = op.batch_rule is not None and batch == "sequential"
+        self._batch = "broadcast_all" if self._has_rule else batch
         self._functions: dict[Any, Any] = {}
         self._rules = _rules_of(op)
         returns_tuple = inferred.returns_tuple or len(inferred) > 1
@@ -127,6 +128,8 @@ class CallbackForm:
         """
         is_single = self._batch == "sequential"
         specs = self._values(derivative)
+        if self._has_rule:
+            return range(len(specs)), functools.partial(_run_for_batches, derivative, specs, returned)
         everything = range(len(specs))
         if not derivative.chain and is_single and not derivative.returns_tuple and isinstance(self._op, Operator):
             return everything, functools.partial(_run_forward, derivative, returned)
@@ -180,7 +183,7 @@ class CallbackForm:
 
 def _run(derivative: Derivative, returned: Sequence[ArraySpec], is_single: bool, *values: Any) -> tuple[Any, ...]:
     """Return what a derivative gives for the arrays that JAX hands over, which may be its own."""
-    results = derivative.function()(*map(numpy.asarray, values))
+    results: Any = derivative.function()(*map(numpy.asarray, values))
     if len(results) != len(returned):
         results = derivative(*map(numpy.asarray, values))  # says what is wrong
     arrays = []
@@ -204,6 +207,17 @@ def _run_forward(derivative: Derivative, returned: Sequence[ArraySpec], *values:
         if type(result) is numpy.ndarray and (result.shape, result.dtype) == returned[0] and result.flags.c_contiguous:
             return (result,)
     return _run(derivative, returned, True, *values)
+
+
+def _run_for_batches(
+    derivative: Derivative, specs: Sequence[ArraySpec], returned: Sequence[ArraySpec], *values: Any
+) -> tuple[Any, ...]:
+    """Return what a derivative gives for one example, or for all of a batch at once."""
+    arrays = [numpy.asarray(value) for value in values]
+    if not arrays or arrays[0].ndim == len(specs[0].shape):
+        return _run(derivative, returned, True, *arrays)
+    results = call_batched(derivative, specs, returned, arrays)
+    return tuple(numpy.asarray(result, spec.dtype, order="C") for result, spec in zip(results, returned, strict=True))
 
 
 def _rules_of(operator: Any) -> tuple[Any, Any]:

@@ -436,7 +436,7 @@ def _changed(call: Call, function: Any, target: Operand, arguments: Any, keyword
 def _delete(call: Call, arr: Any, obj: Any, axis: Any = None) -> str:
     if isinstance(obj, Operand) and obj.value is None:
         raise call.refuse("obj= that is not constant")
-    where = obj.value if isinstance(obj, Operand) else obj
+    where: Any = obj.value if isinstance(obj, Operand) else obj
     at = 0 if axis is None else axis_of(axis, arr.ndim)
     text = call.array(arr) if axis is not None else f"torch.reshape({call.array(arr)}, (-1,))"
     positions = numpy.delete(numpy.arange(arr.size if axis is None else arr.shape[at]), where)

@@ -302,7 +302,7 @@ class TracedOperator:
 
     def __str__(self) -> str:
         if self._forward is None:
-            return f"{self.operator.__name__} does not trace: {self._forward_reason}"
+            return str(self._forward_reason)
         parts = [str(self._forward)]
         for index in self.differentiable:
             try:

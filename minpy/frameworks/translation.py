@@ -233,7 +233,7 @@ class Call:
                 kinds.append(numpy.asarray(value).dtype)
         results = [None if dtype is None else numpy.dtype(dtype)] * ufunc.nout
         if dtype is not None:  # it names the loop, which the operands are cast to
-            return [numpy.dtype(dtype)] * ufunc.nin + results  # type: ignore[operator]
+            return [numpy.dtype(dtype)] * ufunc.nin + results
         return list(ufunc.resolve_dtypes((*kinds, *results)))
 
     def _cast(self, operand: Operand, dtype: numpy.dtype) -> str:
@@ -486,7 +486,7 @@ def _no_equal(dialect: Dialect, steps: TracedSteps, node: Node, reason: str) -> 
     )
 
 
-def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) -> Callable[..., tuple[Any, ...]]:
+def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) -> Any:
     """Return traced steps as a function of a framework's arrays.
 
     Parameters
@@ -526,7 +526,7 @@ def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) ->
     function.why_not = why_not if symbols is None else ""
     shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
     function.fits = functools.partial(_fits, symbols if symbols is not None else shapes)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 class _Written(NamedTuple):

@@ -337,6 +337,51 @@ def test_batches_of_what_is_elementwise_are_one_call() -> None:
     assert shapes.count((3,)) <= 1
 
 
+def test_rules_of_def_batch() -> None:
+    shapes: list[tuple[int, ...]] = []
+
+    @customop("numpy")
+    def product(x, w):
+        shapes.append(x.shape)
+        return x * w
+
+    product.def_grad(lambda ans, x, w: lambda g: g * w)
+    product.def_grad(lambda ans, x, w: lambda g: g * x, argnum=1)
+    product.def_batch("elementwise")
+
+    @customop("numpy")
+    def total(x, *, axis: int = -1):
+        shapes.append(x.shape)
+        return np.sum(x * x, axis=axis)
+
+    total.def_grad(lambda ans, x, *, axis: lambda g: 2 * x * np.expand_dims(g, axis))
+
+    @total.def_batch()
+    def total_of_batch(batch_size, in_axes, x, *, axis):
+        assert in_axes == (0,)
+        return total(x, axis=axis + 1 if axis >= 0 else axis), 0
+
+    x, w = jnp.asarray(np.random.rand(5, 4, 3)), jnp.asarray(np.random.rand(5, 3))
+    multiplied, summing = to_jax(product, through="numpy"), to_jax(total, through="numpy")
+    calls = (
+        (lambda x, w: multiplied(x, w).sum(), (x, w), (5, 4, 3), lambda x, w: (x * w).sum()),
+        (lambda x, w: summing(x, axis=0).sum() * w[0], (x, w), (5, 4, 3), lambda x, w: (x * x).sum() * w[0]),
+    )
+    for function, values, batch, expected in calls:
+        jax.vmap(function)(*values).block_until_ready()
+        shapes.clear()
+        for ours, theirs in (
+            (function, expected),
+            (jax.grad(function), jax.grad(expected)),
+            (jax.jacrev(jax.grad(function)), jax.jacrev(jax.grad(expected))),
+        ):
+            np.testing.assert_allclose(jax.jit(jax.vmap(ours))(*values), jax.vmap(theirs)(*values), 1e-12)
+        assert set(shapes) - {(4, 3)} >= {batch}
+        assert (4, 3) not in shapes[1:]
+        nested = jax.vmap(jax.vmap(function))(*(jnp.stack([value, 2 * value]) for value in values))
+        np.testing.assert_allclose(nested[0], jax.vmap(expected)(*values), 1e-12)
+
+
 def test_threads_scans_and_pickles() -> None:
     operator = pickle.loads(pickle.dumps(to_jax(framework_operators.softplus, through="numpy")))
     totals: list[float] = []
