@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, Point, as_outputs, attempt, skip
+from minpy.checking.case import Arrays, Case, Point, as_outputs, attempt, failure, skip
 from minpy.checking.checks import check_mode, compared
 from minpy.core.errors import ArgumentError, GradientError, MissingDependencyError, is_quitting
 from minpy.core.reports import OK, Row
@@ -33,7 +33,7 @@ class _Framework:
 
     `run(case, upstream, compiled)` returns (outputs, gradients); `twice(case, upstream, weights)` the gradients of the
     gradients, weighed; `batched(case, variables)` the outputs for variables with a new leading axis; `told(case)` how
-    it runs.
+    it runs. `own`: the framework's own check, its name and a function that returns what it finds wrong, or "".
     """
 
     name: str
@@ -43,6 +43,7 @@ class _Framework:
     twice: Callable[[Case, Sequence[numpy.ndarray], Sequence[numpy.ndarray]], Arrays]
     batched: Callable[[Case, Arrays], Arrays] | None
     told: Callable[[Case], str]
+    own: tuple[str, Callable[[Case], str]] | None = None
 
 
 def check_frameworks(point: Point) -> list[Row]:
@@ -91,8 +92,18 @@ def _rows_of(framework: _Framework, point: Point) -> list[Row]:
     rows += attempt(f"{name}, second order", partial(_check_twice, framework, point))
     if framework.batched is not None:
         rows += attempt(f"{name}, batched", partial(_check_batched, framework, point))
+    if framework.own is not None:
+        rows += attempt(f"{name}, {framework.own[0]}", partial(_check_own, framework, point))
     compiled = f"{name}, {framework.compiler}"
     return rows + attempt(compiled, partial(check_mode, point, compiled, partial(_run, framework, True)))
+
+
+def _check_own(framework: _Framework, point: Point) -> Row:
+    """The framework's own check of operators finds nothing wrong."""
+    assert framework.own is not None
+    title = f"{framework.name}, {framework.own[0]}"
+    wrong = framework.own[1](point.case)
+    return failure(title, wrong, f"{title}: {wrong}") if wrong else Row(title, OK)
 
 
 def _run(
@@ -243,6 +254,17 @@ def _batched_in_torch(case: Case, batches: Arrays) -> Arrays:
 
 def _told_by_torch(case: Case) -> str:
     return _by(getattr(to_torch(case.operator), "reason", None))
+
+
+def _checked_by_torch(case: Case) -> str:
+    """Return what `torch.library.opcheck` finds wrong with the registered operator; "" for nothing."""
+    import torch
+
+    made = to_torch(case.operator)
+    _, tensors = _torch_call(case)
+    outcomes = torch.library.opcheck(made.op, tuple(tensors), dict(case.attributes), raise_exception=False)
+    wrong = {test: outcome for test, outcome in outcomes.items() if outcome != "SUCCESS"}
+    return "; ".join(f"{test}: {str(outcome).partition(chr(10))[0]}" for test, outcome in wrong.items())
 
 
 # -- JAX ---------------------------------------------------------------------------------------------------------------
@@ -410,7 +432,16 @@ def _told_by_pytensor(case: Case) -> str:
 
 
 _FRAMEWORKS = [
-    _Framework("PyTorch", "torch", "compiled", _run_in_torch, _twice_in_torch, _batched_in_torch, _told_by_torch),
+    _Framework(
+        "PyTorch",
+        "torch",
+        "compiled",
+        _run_in_torch,
+        _twice_in_torch,
+        _batched_in_torch,
+        _told_by_torch,
+        ("opcheck", _checked_by_torch),
+    ),
     _Framework("JAX", "jax", "jit", _run_in_jax, _twice_in_jax, _batched_in_jax, _told_by_jax),
     _Framework("PyTensor", "pytensor", "compiled", _run_in_pytensor, _twice_in_pytensor, None, _told_by_pytensor),
 ]
