@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.doctest import DoctestItem, DoctestModule
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from many import Cases, generate, seed
+from missing_frameworks import MissingFrameworks
 from native.building import folder as libraries
 from reporting import Reporting, only_outcomes
 from selecting import Selecting, Times
@@ -62,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if only_outcomes(config):
         config.pluginmanager.register(Reporting())
     config.pluginmanager.register(Cases(config))
+    config.pluginmanager.register(MissingFrameworks())
     config.pluginmanager.register(Selecting(config))
     if config.getoption("processor_times"):
         config.pluginmanager.register(Times())
@@ -101,20 +101,6 @@ def pytest_collect_file(file_path: Path) -> Iterator[list[pytest.Collector]]:
     if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
         return [one for one in found if not isinstance(one, DoctestModule)]
     return found
-
-
-# What no extra for tests installs.
-_FRAMEWORKS = re.compile(r"^(?:import|from) .*\b(jax|pytensor|torch)\b", re.MULTILINE)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the examples of docstrings that import a framework which is not installed."""
-    for item in items:
-        if isinstance(item, DoctestItem) and item.dtest is not None:
-            source = "".join(example.source for example in item.dtest.examples)
-            for framework in {*_FRAMEWORKS.findall(source)}:
-                if find_spec(framework) is None:
-                    item.add_marker(pytest.mark.skip(reason=f"{framework} is not installed"))
 
 
 # Scripts: test_programs.py runs those of programs, the real MXNet the others.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, Point, as_outputs, attempt, skip
+from minpy.checking.case import Arrays, Case, Point, as_outputs, attempt, failure, skip
 from minpy.checking.checks import check_mode, compared
 from minpy.core.errors import ArgumentError, GradientError, MissingDependencyError, is_quitting
 from minpy.core.reports import OK, Row
@@ -33,7 +33,7 @@ class _Framework:
 
     `run(case, upstream, compiled)` returns (outputs, gradients); `twice(case, upstream, weights)` the gradients of the
     gradients, weighed; `batched(case, variables)` the outputs for variables with a new leading axis; `told(case)` how
-    it runs.
+    it runs. `own`: the framework's own check, its name and a function that returns what it finds wrong, or "".
     """
 
     name: str
@@ -43,6 +43,7 @@ class _Framework:
     twice: Callable[[Case, Sequence[numpy.ndarray], Sequence[numpy.ndarray]], Arrays]
     batched: Callable[[Case, Arrays], Arrays] | None
     told: Callable[[Case], str]
+    own: tuple[str, Callable[[Case], str]] | None = None
 
 
 def check_frameworks(point: Point) -> list[Row]:
@@ -91,8 +92,18 @@ def _rows_of(framework: _Framework, point: Point) -> list[Row]:
     rows += attempt(f"{name}, second order", partial(_check_twice, framework, point))
     if framework.batched is not None:
         rows += attempt(f"{name}, batched", partial(_check_batched, framework, point))
+    if framework.own is not None:
+        rows += attempt(f"{name}, {framework.own[0]}", partial(_check_own, framework, point))
     compiled = f"{name}, {framework.compiler}"
     return rows + attempt(compiled, partial(check_mode, point, compiled, partial(_run, framework, True)))
+
+
+def _check_own(framework: _Framework, point: Point) -> Row:
+    """The framework's own check of operators finds nothing wrong."""
+    assert framework.own is not None
+    title = f"{framework.name}, {framework.own[0]}"
+    wrong = framework.own[1](point.case)
+    return failure(title, wrong, f"{title}: {wrong}") if wrong else Row(title, OK)
 
 
 def _run(
@@ -154,6 +165,11 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+def _positions(case: Case) -> list[int]:
+    """Return the positions of the variables among the inputs."""
+    return [slot for slot in case.slots if isinstance(slot, int)]
+
+
 def _plain(value: Any) -> Any:
     """Return an input as an array, or None, as frameworks are given it."""
     return None if value is None else numpy.array(value)
@@ -175,9 +191,8 @@ def _torch_call(case: Case, is_compiled: bool = False) -> tuple[Callable[..., An
     def call(*inputs: Any) -> Any:
         return made(*inputs, **case.attributes)
 
-    tensors = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
-    for slot in case.slots:
-        assert isinstance(slot, int)
+    tensors: list[Any] = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
+    for slot in _positions(case):
         tensors[slot].requires_grad_()
     if is_compiled:
         torch.compiler.reset()
@@ -198,7 +213,7 @@ def _run_in_torch(case: Case, upstream: Sequence[numpy.ndarray], is_compiled: bo
     call, tensors = _torch_call(case, is_compiled)
     result = call(*tensors)
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-    variables = [tensors[slot] for slot in case.slots]  # type: ignore[call-overload]
+    variables = [tensors[slot] for slot in _positions(case)]
     loss = _torch_loss(outputs, upstream)
     gradients = None
     if variables and loss is not None:
@@ -212,7 +227,7 @@ def _twice_in_torch(case: Case, upstream: Sequence[numpy.ndarray], weights: Sequ
 
     call, tensors = _torch_call(case)
     result = call(*tensors)
-    variables = [tensors[slot] for slot in case.slots]  # type: ignore[call-overload]
+    variables = [tensors[slot] for slot in _positions(case)]
     loss = _torch_loss(list(result) if isinstance(result, (tuple, list)) else [result], upstream)
     zeros = [numpy.zeros_like(weight) for weight in weights]
     if loss is None:
@@ -231,8 +246,7 @@ def _batched_in_torch(case: Case, batches: Arrays) -> Arrays:
     call, tensors = _torch_call(case)
     tensors = [None if tensor is None else tensor.detach() for tensor in tensors]
     axes: list[int | None] = [None] * len(tensors)
-    for slot, batch in zip(case.slots, batches, strict=True):
-        assert isinstance(slot, int)
+    for slot, batch in zip(_positions(case), batches, strict=True):
         tensors[slot], axes[slot] = torch.from_numpy(batch), 0
     result = torch.vmap(call, in_dims=tuple(axes))(*tensors)
     return [output.numpy() for output in (result if isinstance(result, (tuple, list)) else [result])]
@@ -240,6 +254,17 @@ def _batched_in_torch(case: Case, batches: Arrays) -> Arrays:
 
 def _told_by_torch(case: Case) -> str:
     return _by(getattr(to_torch(case.operator), "reason", None))
+
+
+def _checked_by_torch(case: Case) -> str:
+    """Return what `torch.library.opcheck` finds wrong with the registered operator; "" for nothing."""
+    import torch
+
+    made = to_torch(case.operator)
+    _, tensors = _torch_call(case)
+    outcomes = torch.library.opcheck(made.op, tuple(tensors), dict(case.attributes), raise_exception=False)
+    wrong = {test: outcome for test, outcome in outcomes.items() if outcome != "SUCCESS"}
+    return "; ".join(f"{test}: {str(outcome).partition(chr(10))[0]}" for test, outcome in wrong.items())
 
 
 # -- JAX ---------------------------------------------------------------------------------------------------------------
@@ -259,8 +284,8 @@ def _jax_function(case: Case) -> tuple[Callable[..., tuple[Any, ...]], Arrays]:
 
     def function(*variables: Any) -> tuple[Any, ...]:
         values = list(inputs)
-        for slot, variable in zip(case.slots, variables, strict=True):
-            values[slot] = variable  # type: ignore[call-overload]
+        for slot, variable in zip(_positions(case), variables, strict=True):
+            values[slot] = variable
         result = made(*values, **case.attributes)
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
@@ -349,11 +374,11 @@ def _outputs_of_types(case: Case, is_static: bool) -> tuple[list[Any], list[Any]
 
     values: list[Any] = [_plain(value) for value in case.inputs]
     variables = []
-    for slot in case.slots:
-        array = values[slot]  # type: ignore[call-overload]
+    for slot in _positions(case):
+        array = values[slot]
         shape = array.shape if is_static else tuple(1 if length == 1 else None for length in array.shape)
         variable = pt.tensor(dtype=array.dtype.name, shape=shape)
-        values[slot] = variable  # type: ignore[call-overload]
+        values[slot] = variable
         variables.append(variable)
     result = to_pytensor(case.operator)(*values, **case.attributes)
     return variables, list(result) if isinstance(result, (tuple, list)) else [result]
@@ -402,12 +427,21 @@ def _twice_in_pytensor(case: Case, upstream: Sequence[numpy.ndarray], weights: S
 
 
 def _told_by_pytensor(case: Case) -> str:
-    _, outputs = _pytensor_outputs(case, False)
-    return "by NumPy" if "minpy." in str(outputs[0].owner.op) else "as a graph"
+    _, outputs = _pytensor_outputs(case, True)
+    return "as a graph, where lengths are known" if "minpy." not in str(outputs[0].owner.op) else "by NumPy"
 
 
 _FRAMEWORKS = [
-    _Framework("PyTorch", "torch", "compiled", _run_in_torch, _twice_in_torch, _batched_in_torch, _told_by_torch),
+    _Framework(
+        "PyTorch",
+        "torch",
+        "compiled",
+        _run_in_torch,
+        _twice_in_torch,
+        _batched_in_torch,
+        _told_by_torch,
+        ("opcheck", _checked_by_torch),
+    ),
     _Framework("JAX", "jax", "jit", _run_in_jax, _twice_in_jax, _batched_in_jax, _told_by_jax),
     _Framework("PyTensor", "pytensor", "compiled", _run_in_pytensor, _twice_in_pytensor, None, _told_by_pytensor),
 ]

@@ -94,7 +94,7 @@ def from_jax(
     parts = read_foreign_signature(function, inputs, "from_jax")
     operator = JaxFunction(
         parts.bound(function),
-        name=name or getattr(function, "__name__", type(function).__name__),
+        name=name or str(getattr(function, "__name__", type(function).__name__)),
         signature=parts.signature,
         outputs=outputs,
         like=function,

@@ -108,7 +108,7 @@ def from_torch(
     parts = read_foreign_signature(readable, inputs, "from_torch")
     operator = TorchFunction(
         parts.bound(function),
-        name=name or getattr(function, "__name__", type(function).__name__),
+        name=name or str(getattr(function, "__name__", type(function).__name__)),
         signature=parts.signature,
         outputs=outputs,
         like=function,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, product
 from types import SimpleNamespace
@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, describe, is_quitting
+from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
 from minpy.frameworks.derivatives import PULL, Derivative, full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
 
-__all__ = ["to_pytensor"]
+__all__ = ["PytensorOperator", "to_pytensor"]
 
 # What lengths that are not known are tried as: what comes out alike for all does not hang on them.
 _TRIED = (2, 3, 1, 7)
 
 
-def to_pytensor(operator: Any, *, outputs: int | None = None) -> Callable[..., Any]:
+_THROUGH = ("auto", "graph", "numpy")
+
+
+def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "auto") -> PytensorOperator:
     """Return an operator as a function of PyTensor's variables, differentiable to any order.
 
     Parameters
@@ -30,20 +33,28 @@ def to_pytensor(operator: Any, *, outputs: int | None = None) -> Callable[..., A
         Any operator of minpy: users' ones, built-in ones, those of props and native libraries (these to first order).
     outputs : int, optional
         How many arrays it returns. Left out, the operator tells, or is tried.
+    through : {'auto', 'graph', 'numpy'}
+        'graph' makes the steps that the function and its rules were traced to functions of PyTensor's, which its
+        backends fuse and compile, Numba among them; the lengths of all inputs have to be known, and arrays outside
+        that the function refers to are as they are then. 'numpy' calls the function and its rules, for arrays of any
+        lengths; PyTensor's Numba mode does so in object mode, and warns of it. 'auto' takes the graph where it can be
+        made; `reason` says why not.
 
     Returns
     -------
-    callable
+    PytensorOperator
         It takes PyTensor's variables, arrays or numbers by position, and attributes by keyword, as the operator does,
         and returns a variable, or a list of variables where the operator returns a tuple. `pytensor.grad` of it, of
-        its gradient, and so on are operators of PyTensor again; `pytensor.gradient.pushforward` has a forward mode.
+        its gradient, and so on are graphs again; `pytensor.gradient.pushforward` has a forward mode.
         Shapes of results are computed from shapes, without a call of the operator, where it has a shape rule or can be
-        traced. Calls run as NumPy: PyTensor's Numba mode calls them in object mode, and says so.
+        traced.
 
     Raises
     ------
     ArgumentError
-        If `operator` is none, or at a call, if it does not take such inputs.
+        If `operator` is none, for another `through`, or at a call, if it does not take such inputs.
+    NotTraceableError
+        At a call, with through='graph', where there is no graph: the message says why.
     MissingDependencyError
         If PyTensor is not installed, or too old.
 
@@ -63,21 +74,79 @@ def to_pytensor(operator: Any, *, outputs: int | None = None) -> Callable[..., A
     array([0.5, 0.5])
     """
     require("pytensor")
+    if through not in _THROUGH:
+        raise ArgumentError(f"to_pytensor: through={through!r}; expected 'auto', 'graph' or 'numpy'.")
     operator = getattr(operator, "__minpy_operator__", operator)
     if not (callable(operator) and hasattr(operator, "signature") and hasattr(operator, "vjp")):
         raise ArgumentError(
             f"to_pytensor takes an operator of minpy, got {describe(operator)}. Make one of a function with "
             "@customop('numpy')."
         )
-    parts = _parts()
+    return PytensorOperator(operator, outputs, through)
 
-    def call(*inputs: Any, **attributes: Any) -> Any:
-        return parts.called(operator, outputs, inputs, attributes)
 
-    call.__name__ = call.__qualname__ = operator.__name__
-    call.__doc__ = operator.__doc__
-    call.__minpy_operator__ = operator  # type: ignore[attr-defined]
-    return call
+class PytensorOperator:
+    """An operator of minpy as a function of PyTensor's variables: see `to_pytensor`.
+
+    `reason`: why the latest call runs through NumPy; None if it is a graph of PyTensor's. It pickles by the operator.
+    """
+
+    def __init__(self, operator: Any, outputs: int | None, through: str) -> None:
+        self.op = self.__minpy_operator__ = operator
+        self.through = through
+        self.reason: str | None = "through='numpy' was asked for" if through == "numpy" else None
+        self.__name__ = self.__qualname__ = operator.__name__
+        self.__doc__ = operator.__doc__
+        self._outputs = outputs
+
+    def __repr__(self) -> str:
+        return f"<{self.op!r} as a function of PyTensor's>"
+
+    def __reduce__(self) -> Any:
+        return _remade_function, (self.op, self._outputs, self.through)
+
+    def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        """Return what the operator gives for variables; attributes as for the operator."""
+        from minpy.frameworks.pytensor_graph import graph_of  # it imports much of minpy
+
+        operator = self.op
+        variables, absent, filled = _bound(operator, inputs, attributes)
+        if self.through != "numpy":
+            try:
+                results, several = graph_of(operator, variables, absent, filled)
+            except NotTraceableError as error:
+                if self.through == "graph":
+                    raise
+                self.reason = str(error)
+            else:
+                self.reason = None
+                return results if several else results[0]
+        return _parts().called(operator, self._outputs, variables, absent, filled)
+
+
+def _remade_function(operator: Any, outputs: int | None, through: str) -> PytensorOperator:
+    return to_pytensor(operator, outputs=outputs, through=through)
+
+
+def _bound(
+    operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
+) -> tuple[list[Any], tuple[int, ...], dict[str, Any]]:
+    """Return (variables of a call, the positions of inputs that are None, the attributes with their defaults)."""
+    import pytensor.tensor as pt
+
+    names = operator.signature.inputs
+    by_name = {name: attributes.pop(name) for name in names[len(inputs) :] if name in attributes}
+    values: list[Any] = list(inputs)
+    for name in names[len(inputs) :]:
+        if name in by_name:
+            values.append(by_name[name])
+        elif name in operator.signature.defaults:
+            values.append(operator.signature.defaults[name])
+        else:
+            raise ArgumentError(f"{operator.__name__}: input {name!r} is missing; its inputs are {', '.join(names)}.")
+    absent = tuple(position for position, value in enumerate(values) if value is None)
+    variables = [pt.as_tensor_variable(value) for value in values if value is not None]
+    return variables, absent, full_attributes(operator, attributes)
 
 
 @lru_cache(None)
@@ -216,16 +285,16 @@ def _parts() -> SimpleNamespace:
     if hasattr(Op, "pullback"):  # PyTensor 3
 
         def pullback(self: Any, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-            return self._pulled(inputs, outputs, cotangents)  # type: ignore[no-any-return]
+            return self._pulled(inputs, outputs, cotangents)
 
         def pushforward(self: Any, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
-            return self._pushed(inputs, tangents)  # type: ignore[no-any-return]
+            return self._pushed(inputs, tangents)
 
         MinpyOp.pullback, MinpyOp.pushforward = pullback, pushforward
     else:
 
         def left(self: Any, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-            return self._pulled(inputs, outputs, cotangents)  # type: ignore[no-any-return]
+            return self._pulled(inputs, outputs, cotangents)
 
         def right(self: Any, inputs: Any, tangents: Any) -> list[Any]:
             results = self._pushed(inputs, tangents)
@@ -317,21 +386,10 @@ def _parts() -> SimpleNamespace:
             ) from first_error
         return results
 
-    def called(operator: Any, count: int | None, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    def called(
+        operator: Any, count: int | None, variables: Sequence[Any], absent: tuple[int, ...], filled: dict[str, Any]
+    ) -> Any:
         """Return what a call of an operator gives: a variable, or a list of them."""
-        names = operator.signature.inputs
-        by_name = {name: attributes.pop(name) for name in names[len(inputs) :] if name in attributes}
-        values: list[Any] = list(inputs)
-        for name in names[len(inputs) :]:
-            if name in by_name:
-                values.append(by_name[name])
-            elif name in operator.signature.defaults:
-                values.append(operator.signature.defaults[name])
-            else:
-                break
-        absent = tuple(position for position, value in enumerate(values) if value is None)
-        variables = [pt.as_tensor_variable(value) for value in values if value is not None]
-        filled = full_attributes(operator, attributes)
         types = [variable.type for variable in variables]
         number, several = count or 1, (count or 1) > 1
         if count is None:

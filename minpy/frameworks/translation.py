@@ -33,7 +33,11 @@ from minpy.numpy_table.table import row_of
 
 __all__ = ["Call", "Dialect", "Operand", "dialect", "function_key", "translate"]
 
-_DIALECTS = {"jax": "minpy.frameworks.jax_rows", "torch": "minpy.frameworks.torch_rows"}
+_DIALECTS = {
+    "jax": "minpy.frameworks.jax_rows",
+    "pytensor": "minpy.frameworks.pytensor_rows",
+    "torch": "minpy.frameworks.torch_rows",
+}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 from framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 import minpy as mx
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.frameworks import to_pytensor
 
 pytensor = pytest.importorskip("pytensor", reason="PyTensor is not installed")
@@ -112,6 +112,95 @@ def test_shapes_are_told_without_a_call(name):
         compiled = pytensor.function(variables, output.shape, on_unused_input="ignore", mode=MODE)
         assert "MinpyOp" not in {type(node.op).__name__ for node in compiled.maker.fgraph.toposort()}
         assert tuple(compiled(*arrays)) == reference.shape
+
+
+# -- as a graph --------------------------------------------------------------------------------------------------------
+
+as_graph = pytest.mark.parametrize("name", [row.name for row in ROWS if row.traces])
+
+
+def graph_of(name):
+    """Return (variables of known shapes, the results of an operator as a graph of PyTensor's)."""
+    operator, arrays, attributes = call_of(name)
+    variables = [pt.tensor(dtype=array.dtype.name, shape=array.shape) for array in arrays]
+    result = to_pytensor(operator, through="graph")(*variables, **attributes)
+    return variables, result if isinstance(result, list) else [result]
+
+
+@as_graph
+def test_graphs_give_what_the_operator_gives(name):
+    operator, arrays, attributes = call_of(name)
+    variables, results = graph_of(name)
+    compiled = pytensor.function(variables, results, mode=MODE)
+    assert "MinpyOp" not in {type(node.op).__name__ for node in compiled.maker.fgraph.toposort()}
+    expected = operator(*arrays, **attributes)
+    for value, reference in zip(compiled(*arrays), expected if len(results) > 1 else [expected], strict=True):
+        assert value.dtype == reference.dtype
+        np.testing.assert_allclose(value, reference, rtol=1e-13)
+
+
+@as_graph
+def test_gradients_of_graphs_are_those_of_the_rules(name):
+    operator, arrays, attributes = call_of(name)
+    floats = [index for index in differentiable(arrays) if not operator.is_zero(index)]
+    slopes = []
+    for through in ("graph", "numpy"):
+        variables = [pt.tensor(dtype=array.dtype.name, shape=array.shape) for array in arrays]
+        result = to_pytensor(operator, through=through)(*variables, **attributes)
+        results = [part for part in (result if isinstance(result, list) else [result]) if part.dtype == "float64"]
+        loss = sum((index + 1) * pt.sin(part).sum() for index, part in enumerate(results))
+        first = pytensor.grad(loss, [variables[index] for index in floats])
+        total = sum(pt.cos(part).sum() for part in first)
+        second = pytensor.grad(total, [variables[index] for index in floats])
+        slopes.append(pytensor.function(variables, [*first, *second], mode=MODE, on_unused_input="ignore")(*arrays))
+    for by_graph, by_numpy in zip(*slopes, strict=True):
+        np.testing.assert_allclose(by_graph, by_numpy, rtol=1e-11, atol=1e-13)
+
+
+def test_numba_does_not_warn_of_graphs():
+    x = pt.tensor(dtype="float64", shape=(3,))
+    for through, warned in (("graph", False), ("numpy", True)):
+        slope = pytensor.grad(to_pytensor(SOFTPLUS, through=through)(x, beta=2.0).sum(), x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            compiled = pytensor.function([x], slope, mode="NUMBA")
+            np.testing.assert_allclose(compiled(np.zeros(3)), 0.5)
+        assert any("object mode" in str(warning.message) for warning in caught) == warned
+
+
+def test_a_rule_that_is_not_the_derivative_is_the_gradient_of_the_graph():
+    rounded = mx.customop("numpy")(lambda x: np.floor(x))
+    rounded.def_grad(lambda ans, x: lambda g: 3 * g)  # straight through, and three times
+    x = pt.tensor(dtype="float64", shape=(2,))
+    slope = pytensor.grad(to_pytensor(rounded, through="graph")(x).sum(), x)
+    np.testing.assert_array_equal(pytensor.function([x], slope, mode=MODE)(np.ones(2)), [3.0, 3.0])
+
+
+def test_why_there_is_no_graph_is_said():
+    function = to_pytensor(SOFTPLUS)
+    function(pt.dvector())
+    assert "a graph is made for arrays of known shapes, and those of its inputs are (None,)" in function.reason
+    function(pt.tensor(dtype="float64", shape=(3,)))
+    assert function.reason is None
+    with pytest.raises(NotTraceableError, match=r"smoothed does not trace: it makes a Python number of an array"):
+        to_pytensor(ROWS_BY_NAME["smoothed"].operator, through="graph")(pt.tensor(dtype="float64", shape=(4, 3)))
+    sorted_ = mx.customop("numpy")(lambda x: np.sort(x))
+    with pytest.raises(NotTraceableError, match=r"pytensor has no equal of that function: numpy\.sort"):
+        to_pytensor(sorted_, through="graph")(pt.tensor(dtype="float64", shape=(4,)))
+    with pytest.raises(ArgumentError, match=r"to_pytensor: through='c'; expected 'auto', 'graph' or 'numpy'"):
+        to_pytensor(SOFTPLUS, through="c")
+    with pytest.raises(ArgumentError, match=r"scaled: input 'w' is missing; its inputs are x, w"):
+        to_pytensor(SCALED)(pt.dvector())
+
+
+def test_functions_pickle():
+    x = pt.dvector()
+    function = pickle.loads(pickle.dumps(to_pytensor(SOFTPLUS, through="numpy")))
+    assert function.through == "numpy"
+    np.testing.assert_allclose(pytensor.function([x], function(x), mode=MODE)(np.zeros(1)), np.log(2))
+
+
+# -- shapes, and the rest ----------------------------------------------------------------------------------------------
 
 
 def test_what_does_not_hang_on_unknown_lengths_is_known():
