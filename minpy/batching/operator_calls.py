@@ -67,7 +67,13 @@ def call_batched(
     axes = tuple(None if axis is None else 0 for axis in in_axes)
     way = batch_way(operator)
     if way == "elementwise" and not casts_by_value(axes, inputs):
-        outputs = operator(*align(axes, inputs), **attributes)
+        aligned = align(axes, inputs)
+        if operator.batch_rule is None and not isinstance(operator.forward, numpy.ufunc):  # may need equal shapes
+            aligned = [
+                value if axis == 0 or not numpy.ndim(value) else numpy.broadcast_to(value, (batch_size, *value.shape))
+                for value, axis in zip(aligned, axes, strict=True)
+            ]
+        outputs = operator(*aligned, **attributes)
         for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
             if numpy.shape(output)[:1] != (batch_size,):
                 raise BatchRuleError(

@@ -76,6 +76,25 @@ def test_ufuncs_are_known_to_be_elementwise():
     assert batch_way(mx.nd.softmax) == "loop"
 
 
+def test_an_elementwise_operator_that_takes_equal_shapes_only():
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(3.0)
+    np.testing.assert_array_equal(call_batched(mx.nd.elemwise_add, 2, [0, None], [x, y], {}), x + y)
+    assert mx.vmap(lambda row: mx.nd.elemwise_add(row, y)).report(x) == "elemwise_add: batched"
+
+
+def test_a_rule_that_calls_the_operator_keeps_its_gradient():
+    @customop("numpy")
+    def rounded(x):
+        return np.round(x)
+
+    rounded.def_grad(lambda ans, x: lambda g: g)  # as if it were the identity
+    rounded.def_batch(lambda batch_size, in_axes, x: (rounded(x), 0))
+    x = np.array([[0.2, 1.7], [2.6, -0.4]])
+    np.testing.assert_array_equal(mx.vmap(mx.grad(lambda row: np.sum(rounded(row))))(x), np.ones((2, 2)))
+    [gradient] = pull_batched(rounded, 2, [0], [x], {}, [x], [0])
+    np.testing.assert_array_equal(gradient, x)
+
+
 def test_the_rule_of_an_operator_of_ndarrays_is_given_ndarrays():
     classes = []
 
