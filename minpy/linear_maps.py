@@ -311,10 +311,12 @@ def _copied(value: Any, _: str = "") -> Any:
 
 
 def name_of(fun: Function) -> str:
+    """Return what messages call a function."""
     return getattr(fun, "__name__", type(fun).__name__)
 
 
 def renamed(derivative: Any, api: str, fun: Function) -> Function:
+    """Return a derivative of a function with the name and docstring that say so."""
     functools.update_wrapper(derivative, fun, updated=())
     derivative.__name__ = derivative.__qualname__ = f"{api}_of_{name_of(fun)}"
     derivative.__doc__ = f"Return what minpy.{api} computes of {name_of(fun)}.\n\n{getattr(fun, '__doc__', None) or ''}"

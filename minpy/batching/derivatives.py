@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy
 
-from minpy.batching.levels import BATCHED, Level
+from minpy.batching.levels import BATCHED, Level, holds_batched
 from minpy.core.array import as_raw
 from minpy.differentiation.nested import Call, stacked_derivatives
 from minpy.differentiation.trees import leaves_of, map_tree
@@ -34,6 +35,9 @@ def with_call(
     levels = _levels_in((tuple(arguments), keywords))
     while True:
         try:
+            if not levels:
+                watched = _watched(function)
+                return finish(Call(name, watched, argnums, single, arguments, keywords, run=run))
             return finish(BatchedCall(levels, name, function, argnums, single, arguments, keywords, run=run))
         except _FurtherLevels as further:
             levels |= further.levels
@@ -45,6 +49,19 @@ class _FurtherLevels(Exception):
     def __init__(self, levels: set[Level]) -> None:
         super().__init__()
         self.levels = levels
+
+
+def _watched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that ends the run where its result stands for many examples."""
+
+    @functools.wraps(function, updated=())
+    def watched(*inputs: Any, **options: Any) -> Any:
+        result = function(*inputs, **options)
+        if holds_batched(result):
+            raise _FurtherLevels(_levels_in(result))
+        return result
+
+    return watched
 
 
 def _levels_in(nest: Any) -> set[Level]:
@@ -92,8 +109,6 @@ class BatchedCall(Call):
 
     def lowered(self, nest: Any) -> Any:
         """Return a nest with arrays for all examples in the place of those for one."""
-        if not self.levels:
-            return nest
 
         def lower(leaf: Any, _: str) -> Any:
             if leaf is None or isinstance(leaf, (str, bytes)):
@@ -109,8 +124,6 @@ class BatchedCall(Call):
 
     def lifted(self, nest: Any) -> Any:
         """Return a nest with arrays for one example in the place of those for all."""
-        if not self.levels:
-            return nest
         (batched_class,) = BATCHED
 
         def lift(leaf: Any, _: str) -> Any:
@@ -126,8 +139,6 @@ class BatchedCall(Call):
 
     def jacobians(self) -> Any:
         """Return a nest like the result, of nests like the arguments, of derivatives."""
-        if not self.levels:
-            return super().jacobians()
         depth = len(self.levels)
         blocks: list[Any] = []
         for position, output in enumerate(self.outputs):

@@ -10,6 +10,7 @@ import numpy
 
 from minpy.batching.batched_array import BatchedArray
 from minpy.batching.levels import BATCHED, Level, NotBatchedError
+from minpy.batching.operator_calls import BatchRuleError
 from minpy.bridge.hips_boxes import is_box
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ShapeError, describe
@@ -25,8 +26,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     the function runs once, on arrays that stand for all examples: each call inside, of an operator or of a function of
     NumPy's, is then made once if it is elementwise, has a batch rule (`op.def_batch`), or is one of those functions of
     NumPy's that have one here (reductions, reshaping, joining, basic indexing, products, `linalg`); any other is made
-    for each example. A function that asks for values (`if x > 0`, `float(x)`), that changes an array in place, or that
-    is given NDArrays is called for each example as a whole. `vmap(f).report(...)` says which.
+    for each example. A function that asks for values (`if x > 0`, `float(x)`), that changes an array in place, that
+    calls what takes no such arrays (Gluon's blocks), or that is given NDArrays is called for each example as a whole.
+    `vmap(f).report(...)` says which.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         If no argument has an axis of examples, or `in_axes` is not like the arguments.
     ShapeError
         If an argument has no such axis, the axes differ in length, or results differ in shape.
+    BatchRuleError
+        If an operator's batch rule fails.
 
     Examples
     --------
@@ -88,14 +92,22 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         if whole:
             level.note(name, "looped as a whole: it is given NDArrays")
         else:
+            reason = None
             try:
-                return _out(name, level, _run_at_once(level, f, axes, arguments, keywords), out_axes)
+                result = _run_at_once(level, f, axes, arguments, keywords)
             except NotBatchedError as request:
                 if request.level is not level:
                     raise
-                level.note(name, f"looped as a whole: {request.reason}")
+                reason = request.reason
+            except BatchRuleError:
+                raise
+            except Exception as error:  # what takes no such arrays; or an error that each example has, too
+                reason = f"run for all at once, it raises {type(error).__name__}"
             finally:
                 level.is_open = False
+            if reason is None:
+                return _out(name, level, result, out_axes)
+            level.note(name, f"looped as a whole: {reason}")
         return _each(name, f, size, axes, arguments, keywords, out_axes)
 
     def mapped(*arguments: Any, **keywords: Any) -> Any:

@@ -8,12 +8,25 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.core.errors import GradientError, describe, in_place_of, operator_error
+from minpy.core.errors import GradientError, describe
 from minpy.differentiation import recorded_run
 
-__all__ = ["align", "batch_way", "call_batched", "call_each", "casts_by_value", "pull_batched", "stacked"]
+__all__ = [
+    "BatchRuleError",
+    "align",
+    "batch_way",
+    "call_batched",
+    "call_each",
+    "casts_by_value",
+    "pull_batched",
+    "stacked",
+]
 
 _CASTS_BY_VALUE = numpy.lib.NumpyVersion(numpy.__version__) < "2.0.0"
+
+
+class BatchRuleError(GradientError):
+    """A batch rule (`op.def_batch`) fails, or returns something else than it is to."""
 
 
 def call_batched(
@@ -36,9 +49,9 @@ def call_batched(
 
     Raises
     ------
-    GradientError
-        If the operator's batch rule returns something else than it is to, or an operator that is said to be
-        elementwise gives no leading axis.
+    BatchRuleError
+        If the operator's batch rule fails, or returns something else than it is to, or an operator that is said to
+        be elementwise gives no leading axis.
 
     Examples
     --------
@@ -54,10 +67,16 @@ def call_batched(
     axes = tuple(None if axis is None else 0 for axis in in_axes)
     way = batch_way(operator)
     if way == "elementwise" and not casts_by_value(axes, inputs):
-        outputs = operator(*align(axes, inputs), **attributes)
+        aligned = align(axes, inputs)
+        if operator.batch_rule is None and not isinstance(operator.forward, numpy.ufunc):  # may need equal shapes
+            aligned = [
+                value if axis == 0 or not numpy.ndim(value) else numpy.broadcast_to(value, (batch_size, *value.shape))
+                for value, axis in zip(aligned, axes, strict=True)
+            ]
+        outputs = operator(*aligned, **attributes)
         for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
             if numpy.shape(output)[:1] != (batch_size,):
-                raise GradientError(
+                raise BatchRuleError(
                     f"{operator.__name__}: it is said to be elementwise (def_batch), and gave {describe(output)} for "
                     f"{batch_size} examples along a leading axis; expected an output with that axis. Give def_batch a "
                     "rule, or leave it out."
@@ -198,9 +217,9 @@ def _by_rule(
     try:
         returned = operator.batch_rule(batch_size, in_axes, *inputs, **attributes)
     except Exception as error:
-        raise in_place_of(operator_error(error, f"{subject} failed"), error) from None
+        raise BatchRuleError(f"{subject} failed for {', '.join(map(describe, inputs))}: {error}") from error
     if not isinstance(returned, tuple) or len(returned) != 2:
-        raise GradientError(
+        raise BatchRuleError(
             f"{subject} returned {describe(returned)}; expected (outputs, out_axes): "
             "def rule(batch_size, in_axes, *inputs): return outputs, 0"
         )
@@ -211,7 +230,7 @@ def _by_rule(
     if not isinstance(out_axes, (tuple, list)):
         out_axes = (out_axes,) * len(outputs)
     if len(out_axes) != len(outputs):
-        raise GradientError(
+        raise BatchRuleError(
             f"{subject} returned {len(outputs)} outputs, and {len(out_axes)} out_axes; expected one for each."
         )
     return tuple(_leading(output, axis, batch_size, subject) for output, axis in zip(outputs, out_axes, strict=True))
@@ -225,12 +244,12 @@ def _leading(output: Any, axis: Any, batch_size: int, subject: str) -> Any:
     if axis is None:
         return numpy.broadcast_to(output, (batch_size, *shape))
     if not isinstance(axis, (int, numpy.integer)) or not -len(shape) <= axis < len(shape):
-        raise GradientError(
+        raise BatchRuleError(
             f"{subject} returned the out_axes {axis!r} for an output of shape {shape}; expected one of its axes, or "
             "None if the output is the same for all examples."
         )
     if shape[axis] != batch_size:
-        raise GradientError(
+        raise BatchRuleError(
             f"{subject} returned an output of shape {shape} with the examples along axis {axis}; expected "
             f"{batch_size} of them."
         )

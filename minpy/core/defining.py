@@ -269,7 +269,8 @@ class Defining(BaseOperator):
             0 for an input with a leading axis of length `batch_size`, None for one that is the same for all examples.
             `outputs` is what the operator returns, an array or a tuple; `out_axes` says where the axis is in it: a
             position, None if there is none, or a tuple with one for each of several outputs. The inputs may be
-            recorded: compute with NumPy's functions and operators, this one included, and the gradient follows.
+            recorded: compute with NumPy's functions and operators, and the gradient is that of what the rule calls. So
+            call this operator, on more axes, where a gradient of `def_grad` is to be kept.
             If left out, a decorator is returned, which returns the rule.
 
         Returns

@@ -311,6 +311,27 @@ def test_ndarrays_are_taken_one_example_after_the_other():
     assert "looped as a whole: it is given NDArrays" in vmap(lambda row: row).report(x)
 
 
+def test_blocks_and_compiled_functions_inside():
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    x = values(4, 3).astype("float32")
+    result = vmap(lambda row: net(row.reshape(1, 3))[0])(mx.np.array(x))
+    np.testing.assert_allclose(result.asnumpy(), net(mx.nd.array(x)).asnumpy(), rtol=1e-5)
+    compiled = mx.compile(number_of)
+    for _ in range(3):
+        np.testing.assert_allclose(vmap(compiled)(x), each(number_of, x), rtol=1e-5)
+        np.testing.assert_allclose(vmap(grad(compiled))(x), each(grad(number_of), x), rtol=1e-4)
+
+
+def test_an_error_is_that_of_an_example():
+    def wrong(row):
+        raise LookupError(f"no row of shape {row.shape}")
+
+    with pytest.raises(LookupError, match=r"no row of shape \(3,\)") as caught:
+        vmap(wrong)(values(4, 3))
+    assert caught.value.__context__ is None
+
+
 # -- arguments and results ---------------------------------------------------------------------------------------------
 
 Point = namedtuple("Point", "x y")
