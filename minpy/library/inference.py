@@ -1,7 +1,7 @@
 """Shapes, dtypes and storage types as a library's functions infer them, merged with what is known.
 
 A library sees an unknown shape as one without axes, and an unknown length as 4294967295. What it leaves so stays
-unknown: an answer without axes is a scalar's only where everything that it follows from is known.
+unknown: a result without axes is a scalar's only if everything that it was inferred from is known.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Inference:
                 raise
             return list(inputs), unknown
         merged = [
-            self._merged(name, shape, _read(lengths, shape is not None))
+            self._merge(name, shape, _read(lengths, shape is not None))
             for name, shape, lengths in zip(self._names, inputs, input_lengths, strict=True)
         ]
         inferred = [_read(result, all_known) for result in output_lengths]
@@ -80,7 +80,7 @@ class Inference:
                 )
         return merged, inferred
 
-    def _merged(self, name: str, shape: PartialShape, inferred: PartialShape) -> PartialShape:
+    def _merge(self, name: str, shape: PartialShape, inferred: PartialShape) -> PartialShape:
         try:
             return merge_shapes(shape, inferred)
         except ShapeError:
@@ -93,10 +93,10 @@ class Inference:
         pairs = zip(self._names, shapes, strict=True)
         return ", ".join(f"{name} {show_shape(shape)}" for name, shape in pairs) or "no inputs"
 
-    def dtypes(self, inputs: DTypes) -> tuple[list[numpy.dtype | None], list[numpy.dtype | None]]:
+    def dtypes(self, inputs: DTypes) -> tuple[list[numpy.own | None], list[numpy.own | None]]:
         """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers."""
-        all_known = all(dtype is not None for dtype in inputs)
-        numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
+        all_known = all(own is not None for own in inputs)
+        numbers = [UNKNOWN_TYPE if own is None else DTYPE_NUMBERS[own] for own in inputs]
         try:
             input_numbers, output_numbers = self._binary.infer_numbers(
                 "inferType", self._entry, self._texts, numbers, len(self._outputs)
@@ -115,11 +115,9 @@ class Inference:
                 )
             merged.append(expected if own is None else own)
         inferred = [self._dtype(name, number) for name, number in zip(self._outputs, output_numbers, strict=True)]
-        for name, dtype in zip(self._outputs, inferred, strict=True):
-            if all_known and dtype is None:
-                shown = ", ".join(
-                    f"{name} {dtype.name}" for name, dtype in zip(self._names, merged, strict=True) if dtype
-                )
+        for name, own in zip(self._outputs, inferred, strict=True):
+            if all_known and own is None:
+                shown = ", ".join(f"{name} {own.name}" for name, own in zip(self._names, merged, strict=True) if own)
                 raise DTypeError(
                     f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. "
                     "It has to set every output's."
@@ -138,7 +136,7 @@ class Inference:
         return DTYPES[number]
 
     def require_dense(self) -> None:
-        """Raise `ArgumentError` if the operator wants inputs or gives outputs that are sparse."""
+        """Raise `ArgumentError` if the operator takes sparse inputs or returns sparse outputs."""
         if self._entry.infer_storage is None:
             return
         inputs, outputs = self._binary.infer_numbers(

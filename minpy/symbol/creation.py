@@ -11,7 +11,7 @@ import numpy
 
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
-from minpy.core.signatures import by_own_names
+from minpy.core.signatures import replace_synonyms
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.ops.ufunc import NUMBER_FORMS
 from minpy.symbol.composition import compose
@@ -151,7 +151,7 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         return function
 
     def choose(*arguments: Any, **keywords: Any) -> Any:
-        keywords = by_own_names(f"sym.{kind}", signature, keywords)
+        keywords = replace_synonyms(f"sym.{kind}", signature, keywords)
         operands = [*arguments, *(keywords[name] for name in ("lhs", "rhs")[len(arguments) :] if name in keywords)]
         numbers = [isinstance(operand, (int, float, numpy.number)) for operand in operands]
         if len(operands) != 2 or not any(numbers):
