@@ -109,7 +109,7 @@ class OperatorFamily:
 
         Parameters
         ----------
-        parameters, noted, graphs
+        parameters, annotations, graphs
             As for `ConfiguredOperator`.
 
         Raises

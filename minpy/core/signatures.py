@@ -309,7 +309,7 @@ def replace_synonyms(operator_name: str, signature: Signature, keywords: Mapping
 
     Examples
     --------
-    >>> by_own_names('power', Signature(('lhs', 'rhs'), {}, {}, synonyms={'base': 'lhs', 'exp': 'rhs'}), {'exp': 2})
+    >>> replace_synonyms('power', Signature(('lhs', 'rhs'), {}, {}, synonyms={'base': 'lhs', 'exp': 'rhs'}), {'exp': 2})
     {'rhs': 2}
     """
     result: dict[str, Any] = {}

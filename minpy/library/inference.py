@@ -93,10 +93,10 @@ class Inference:
         pairs = zip(self._names, shapes, strict=True)
         return ", ".join(f"{name} {show_shape(shape)}" for name, shape in pairs) or "no inputs"
 
-    def dtypes(self, inputs: DTypes) -> tuple[list[numpy.own | None], list[numpy.own | None]]:
+    def dtypes(self, inputs: DTypes) -> tuple[list[numpy.dtype | None], list[numpy.dtype | None]]:
         """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers."""
-        all_known = all(own is not None for own in inputs)
-        numbers = [UNKNOWN_TYPE if own is None else DTYPE_NUMBERS[own] for own in inputs]
+        all_known = all(dtype is not None for dtype in inputs)
+        numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
         try:
             input_numbers, output_numbers = self._binary.infer_numbers(
                 "inferType", self._entry, self._texts, numbers, len(self._outputs)
@@ -115,9 +115,11 @@ class Inference:
                 )
             merged.append(expected if own is None else own)
         inferred = [self._dtype(name, number) for name, number in zip(self._outputs, output_numbers, strict=True)]
-        for name, own in zip(self._outputs, inferred, strict=True):
-            if all_known and own is None:
-                shown = ", ".join(f"{name} {own.name}" for name, own in zip(self._names, merged, strict=True) if own)
+        for name, dtype in zip(self._outputs, inferred, strict=True):
+            if all_known and dtype is None:
+                shown = ", ".join(
+                    f"{name} {dtype.name}" for name, dtype in zip(self._names, merged, strict=True) if dtype
+                )
                 raise DTypeError(
                     f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. "
                     "It has to set every output's."
