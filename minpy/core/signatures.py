@@ -84,8 +84,7 @@ class Attribute:
             return
         options = _options(self.type)
         words = self.words
-        typed = [option for option in options if option not in (type(None), *words)]
-        expected = [_TYPE_TEXTS.get(option) or _describe_type(option) for option in typed]
+        expected = [_TYPE_TEXTS.get(kind) or _type_text(kind) for kind in options if kind not in (type(None), *words)]
         listed = [repr(word) for word in words] + [text for text in expected if text]
         if type(None) in options or self.default is None:
             listed.append("None")
@@ -107,7 +106,7 @@ _TYPE_TEXTS = {bool: "True or False", int: "an integer", float: "a number"}
 _ZERO_OR_ONE: frozenset[Any] = frozenset((0, 1))
 
 
-def _describe_type(kind: Any) -> str:
+def _type_text(kind: Any) -> str:
     members = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple:
         return ""
