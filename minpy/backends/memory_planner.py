@@ -1,4 +1,4 @@
-"""The planner of memory: owners that are not needed at the same time lie in the same bytes of one block.
+"""The planner of memory: owners that are not needed at the same time share bytes of one block.
 
 An owner is whatever has memory, such as an array, or the node that gives one. How long each is needed is known; the
 planner lets owners take over the memory of others that end where they begin, and lays the rest into the block. A second
@@ -57,25 +57,25 @@ def offsets(
     ([64], 192)
     """
     count = len(blocks)
-    sizes = [_whole(max(block.size, 1), alignment) for block in blocks]
+    sizes = [_rounded_up(max(block.size, 1), alignment) for block in blocks]
     starts = [0] * count
     # What has been placed: first, last, begin, end.
     ranges = numpy.empty((4, len(placed) + count), numpy.int64)
-    whole = 0
+    total = 0
     for position, (block, begin) in enumerate(placed):
-        end = begin + _whole(block.size, alignment)
+        end = begin + _rounded_up(block.size, alignment)
         ranges[:, position] = block.first, block.last, begin, end
-        whole = max(whole, end)
+        total = max(total, end)
     order = sorted(range(count), key=lambda number: (-sizes[number], blocks[number].first))
     for position, number in enumerate(order, len(placed)):
         _, first, last = blocks[number]
         before = ranges[:, :position]
         meets = (before[0] <= last) & (before[1] >= first)
-        begin = _gap(before[2, meets], before[3, meets], sizes[number])
+        begin = _lowest_free(before[2, meets], before[3, meets], sizes[number])
         starts[number] = begin
         ranges[:, position] = first, last, begin, begin + sizes[number]
-        whole = max(whole, begin + sizes[number])
-    return starts, whole
+        total = max(total, begin + sizes[number])
+    return starts, total
 
 
 def new_block(size: int) -> numpy.ndarray:
@@ -90,11 +90,11 @@ def new_block(size: int) -> numpy.ndarray:
     return memory[start : start + size]
 
 
-def _whole(size: int, alignment: int) -> int:
+def _rounded_up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-def _gap(begins: numpy.ndarray, ends: numpy.ndarray, size: int) -> int:
+def _lowest_free(begins: numpy.ndarray, ends: numpy.ndarray, size: int) -> int:
     """Return the lowest offset at which `size` bytes touch none of some ranges."""
     if not begins.size:
         return 0
@@ -162,19 +162,19 @@ class MemoryPlan(Generic[Owner]):
         self.heirs: dict[Owner, Owner] = {}
         self._size = size
         self._outside = outside
-        self._taken: set[Owner] = set()
+        self._replaced: set[Owner] = set()
         scratch = scratch or {}
-        whole = {owner: span for owner, span in self.spans.items() if owner not in outside}
-        self.unshared_bytes = sum(map(size, whole)) + sum(scratch.values())
+        own_spans = {owner: span for owner, span in self.spans.items() if owner not in outside}
+        self.unshared_bytes = sum(map(size, own_spans)) + sum(scratch.values())
         if before is not None:
-            self._take_over(before, whole)
+            self._adopt_heirs(before, own_spans)
         for time, heir, owner in in_place:
             if preferred and preferred.get(heir) is owner and self.spans.get(heir, (-1,))[0] == time:
                 self.heirs[heir] = owner
-                whole.pop(heir, None)
+                own_spans.pop(heir, None)
             else:
-                self._hand_over(time, heir, owner, whole)
-        blocks = {owner: Block(size(owner), first, last) for owner, (first, last) in whole.items()}
+                self._reuse_memory(time, heir, owner, own_spans)
+        blocks = {owner: Block(size(owner), first, last) for owner, (first, last) in own_spans.items()}
         placed: list[tuple[Block, int]] = []
         self.offsets: dict[Owner, int] = {}
         self.nbytes: int
@@ -193,18 +193,18 @@ class MemoryPlan(Generic[Owner]):
             if owner in self.offsets:
                 self.offsets[heir] = self.offsets[owner]
 
-    def _take_over(self, before: MemoryPlan[Owner], whole: dict[Owner, tuple[int, int]]) -> None:
-        """Let owners that have taken the memory of others do so still."""
-        self._taken |= before._taken
+    def _adopt_heirs(self, before: MemoryPlan[Owner], own_spans: dict[Owner, tuple[int, int]]) -> None:
+        """Keep the reuse of memory that an earlier plan has decided."""
+        self._replaced |= before._replaced
         self.heirs.update(before.heirs)
         for heir, first in before.heirs.items():
-            whole.pop(heir, None)
-            if first in whole:
-                begin, end = whole[first]
-                whole[first] = begin, max(end, self.spans[heir][1])
+            own_spans.pop(heir, None)
+            if first in own_spans:
+                begin, end = own_spans[first]
+                own_spans[first] = begin, max(end, self.spans[heir][1])
 
-    def _hand_over(self, time: int, heir: Owner, owner: Owner, whole: dict[Owner, tuple[int, int]]) -> None:
-        """Let an owner lie where another did that is not needed after a time, if that is so, and it begins there."""
+    def _reuse_memory(self, time: int, heir: Owner, owner: Owner, own_spans: dict[Owner, tuple[int, int]]) -> None:
+        """Let an owner reuse the memory of another that ends when it begins, if their sizes are equal."""
         spans, first = self.spans, self.heirs.get(owner, owner)
         if (
             heir in spans
@@ -212,14 +212,14 @@ class MemoryPlan(Generic[Owner]):
             and owner in spans
             and spans[heir][0] == spans[owner][1] == time
             and self._size(heir) == self._size(owner)
-            and owner not in self._taken
-            and (first in self._outside or (first in whole and heir not in self._outside))
+            and owner not in self._replaced
+            and (first in self._outside or (first in own_spans and heir not in self._outside))
         ):
-            self._taken.add(owner)
+            self._replaced.add(owner)
             self.heirs[heir] = first
-            whole.pop(heir, None)
-            if first in whole:
-                whole[first] = (whole[first][0], spans[heir][1])
+            own_spans.pop(heir, None)
+            if first in own_spans:
+                own_spans[first] = (own_spans[first][0], spans[heir][1])
 
     def kept_bytes(self, time: int) -> int:
         """Return how many bytes are needed both up to some time and later: those that a part keeps for another one."""
@@ -231,7 +231,7 @@ def _least_bytes(blocks: Sequence[Block]) -> int:
     """Return the most bytes that blocks need at once."""
     change = numpy.zeros(max((block.last for block in blocks), default=0) + 2, numpy.int64)
     for size, first, last in blocks:
-        whole = _whole(max(size, 1), ALIGNMENT)
-        change[first] += whole
-        change[last + 1] -= whole
+        rounded = _rounded_up(max(size, 1), ALIGNMENT)
+        change[first] += rounded
+        change[last + 1] -= rounded
     return int(change.cumsum().max())

@@ -1,4 +1,4 @@
-"""Parts of programs as Python source: functions made of lines, of which it is known whose steps they are.
+"""Parts of programs as Python source: functions made of lines, each of which knows the step that it runs.
 
 The source of a part is a function inside `make`, which takes what the source names: operators, constants, views of
 buffers. So `make` is compiled once, and each context has a function with objects of its own (`ContextConstant`).
@@ -19,12 +19,12 @@ from minpy.graph.ir import Node
 
 __all__ = ["ContextConstant", "Line", "NodeCall", "SourcePart", "StridedView", "words"]
 
-# A line, the node whose step it is, and what is said of it.
+# A line, the node whose step it is, and a comment on it.
 Line = tuple[str, Node | None, str]
 
 
 class ContextConstant:
-    """A constant of a part that is another object in each context."""
+    """A constant of a part that is a different object in each context."""
 
     __slots__ = ()
 

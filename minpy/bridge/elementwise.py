@@ -52,8 +52,8 @@ def _sinc(x: Any) -> Any:
 
 
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * numpy.pi) -> Any:
-    plain, length = value_of(p), value_of(period)
-    turns = numpy.rint((numpy.unwrap(plain, value_of(discont), axis, period=length) - plain) / length)
+    value, length = value_of(p), value_of(period)
+    turns = numpy.rint((numpy.unwrap(value, value_of(discont), axis, period=length) - value) / length)
     return p + turns.astype(anp.result_type(p)) * period
 
 

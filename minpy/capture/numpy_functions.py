@@ -67,7 +67,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and type(value) in (int, str, bool) and value == default)
 
 
-def _prepared(
+def _checked_arguments(
     recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
     """Return (arguments by name, `out`), of which only those that the row says may hold what is captured."""
@@ -87,15 +87,15 @@ def _prepared(
             for value in leaves_of(named[name]):
                 if not is_known(value):
                     raise recorder.refuse(f"{function.__name__} with an array as {name}= cannot be captured")
-            named[name] = _plain(named[name])
+            named[name] = _known_values(named[name])
             if any(callable(value) and not isinstance(value, type) for value in leaves_of(named[name])):
                 raise recorder.refuse(f"{function.__name__} calls a function: {name}=")
     return named, out
 
 
-def _plain(value: Any) -> Any:
+def _known_values(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return list(map(_plain, value)) if isinstance(value, list) else tuple(map(_plain, value))
+        return list(map(_known_values, value)) if isinstance(value, list) else tuple(map(_known_values, value))
     return known_of(value)
 
 
@@ -142,7 +142,7 @@ def _operator_of(
 
 def _step(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any], kind: str = "") -> Any:
     """Handle a call as one step of the kind that its row says, or of another one."""
-    named, out = _prepared(recorder, row, function, arguments, keywords)
+    named, out = _checked_arguments(recorder, row, function, arguments, keywords)
     positional, by_keyword = _split(row, function, named)
     operator = _operator_of(recorder, function, named)
     result = steps_of(recorder, function, positional, by_keyword, kind or row.kind, operator=operator)
@@ -156,7 +156,7 @@ def _choose(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 
 
 def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """A copy of what is no view needs no step: nothing is ever written to."""
+    """A copy of an array that is no view needs no step: nothing is ever written to."""
     array = arguments[0] if arguments else keywords["a"]
     if not isinstance(array, BaseArrayProxy) or array.is_view or array.scalar or array.known is not None:
         return _step(recorder, row, function, arguments, keywords, "elementwise")
@@ -205,7 +205,7 @@ def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords
 
 
 def _accumulate(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    named, out = _prepared(recorder, row, function, arguments, keywords)
+    named, out = _checked_arguments(recorder, row, function, arguments, keywords)
     positional, by_keyword = _split(row, function, named)
     (array,) = positional
     sample = fact_of(function(tiny(array), **by_keyword))
@@ -218,8 +218,8 @@ def _accumulate(recorder: Recorder, row: Row, function: Any, arguments: Any, key
 _LABELS = ascii_uppercase + ascii_lowercase
 
 
-def _with_text(recorder: Recorder, arguments: Sequence[Any]) -> list[Any]:
-    """Return what `einsum` is given, labels in lists behind their operands, as a text and the operands."""
+def _subscripts_of_lists(recorder: Recorder, arguments: Sequence[Any]) -> list[Any]:
+    """Return the arguments of `einsum` with labels in lists as a subscripts text and the operands."""
     *parts, result = arguments if len(arguments) % 2 else (*arguments, None)
     terms = parts[1::2]
     for labels in terms if result is None else [*terms, result]:
@@ -236,7 +236,7 @@ def _with_text(recorder: Recorder, arguments: Sequence[Any]) -> list[Any]:
 
 def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     out = keywords.pop("out", None)
-    text, *values = arguments if isinstance(arguments[0], str) else _with_text(recorder, arguments)
+    text, *values = arguments if isinstance(arguments[0], str) else _subscripts_of_lists(recorder, arguments)
     operands = [operand(recorder, value) for value in values]
     kind = "product" if len(operands) > 1 else "view"  # of one array it may be a view
     return store_all(recorder, out, steps_of(recorder, function, (text, *operands), keywords, kind))
@@ -291,7 +291,7 @@ def filled(value: Any, shape: Any, dtype: Any) -> Any:
 
 
 def _each(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """Return a view of each array: what is changed through it is that array, and no other."""
+    """Return a view of each array by itself: a change through it changes no other array."""
     arrays = [operand(recorder, value) for value in arguments]
     if function is numpy.broadcast_arrays:
         shape = numpy.broadcast_shapes(*map(numpy.shape, arrays))
@@ -303,7 +303,7 @@ def _each(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     return type(function(0.0, 0.0))(views)
 
 
-def _open_mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+def _mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """Handle `ix_`: vectors as they index the axes of one array."""
     vectors = [operand(recorder, value) for value in arguments]
     for vector in vectors:
@@ -368,7 +368,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {
     "imag": functools.partial(_step, kind="elementwise"),
     "index": _index,
     "like": _like,
-    "mesh": _open_mesh,
+    "mesh": _mesh,
     "plain": _plain_call,
     "real": _real,
     "sized": _sized,

@@ -26,15 +26,15 @@ __all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured"
 FAMILIES: dict[str, OperatorFamily] = {}
 
 _MAX_CONFIGURED = 256
-_PLAIN = {str, int, float, bool, tuple}
+_SPELLED_BY_STR = {str, int, float, bool, tuple}
 
 
 class ConfiguredOperator(BaseOperator):
     """An operator with its attributes.
 
-    `parameters`: the attributes of the call. `noted`: other attributes of the node, `__in_underscores__`.
-    `graphs`: the symbols inside of it. `names`, `outputs`: of its inputs and outputs. `auxiliary`: the inputs that are
-    states.
+    `parameters`: the attributes of the call. `annotations`: other attributes of the node, `__in_underscores__`.
+    `graphs`: the symbols inside it. `names`, `outputs`: the names of its inputs and outputs. `auxiliary`: the names of
+    the inputs that are states.
     """
 
     may_alias = False
@@ -44,7 +44,7 @@ class ConfiguredOperator(BaseOperator):
         self,
         family: OperatorFamily,
         parameters: Mapping[str, str],
-        noted: Mapping[str, str],
+        annotations: Mapping[str, str],
         graphs: Sequence[Any],
         names: Sequence[str],
         outputs: Sequence[str],
@@ -53,7 +53,7 @@ class ConfiguredOperator(BaseOperator):
         self.__name__ = self.__qualname__ = family.__name__
         self.family = family
         self.parameters = dict(parameters)
-        self.noted = dict(noted)
+        self.annotations = dict(annotations)
         self.graphs = tuple(graphs)
         self.names = tuple(names)
         self.outputs = list(outputs)
@@ -62,9 +62,9 @@ class ConfiguredOperator(BaseOperator):
         self.signature = Signature(self.names, {}, {})
 
     @property
-    def given(self) -> dict[str, str]:
-        """All attributes: those of the call, and what is noted at the node."""
-        return {**self.noted, **self.parameters}
+    def all_attributes(self) -> dict[str, str]:
+        """All attributes: those of the call, and the annotations of the node."""
+        return {**self.annotations, **self.parameters}
 
     def is_zero(self, index: int) -> bool:
         """Tell whether an input is a state, which has no gradient."""
@@ -81,7 +81,7 @@ class ConfiguredOperator(BaseOperator):
             )
 
     def __reduce__(self) -> Any:
-        return find_configured, (self.__name__, self.parameters, self.noted, self.graphs)
+        return find_configured, (self.__name__, self.parameters, self.annotations, self.graphs)
 
 
 class OperatorFamily:
@@ -97,19 +97,19 @@ class OperatorFamily:
         self._lock = threading.Lock()
 
     def configure(
-        self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+        self, parameters: Mapping[str, str], annotations: Mapping[str, str], graphs: Sequence[Any]
     ) -> ConfiguredOperator:
-        """Make the operator for some attributes, and the graphs inside of it."""
+        """Make the operator for some attributes, and the graphs inside it."""
         raise NotImplementedError(f"{type(self).__name__} defines no configure.")
 
     def configured(
-        self, parameters: Mapping[str, str], noted: Mapping[str, str] | None = None, graphs: Sequence[Any] = ()
+        self, parameters: Mapping[str, str], annotations: Mapping[str, str] | None = None, graphs: Sequence[Any] = ()
     ) -> ConfiguredOperator:
         """Return the operator for some attributes: the same as before, if they are, and it has no graphs.
 
         Parameters
         ----------
-        parameters, noted, graphs
+        parameters, annotations, graphs
             As for `ConfiguredOperator`.
 
         Raises
@@ -118,11 +118,11 @@ class OperatorFamily:
             If the attributes are refused.
         """
         if graphs:
-            return self.configure(parameters, noted or {}, graphs)
-        key = (*parameters.items(), None, *noted.items()) if noted else tuple(parameters.items())
+            return self.configure(parameters, annotations or {}, graphs)
+        key = (*parameters.items(), None, *annotations.items()) if annotations else tuple(parameters.items())
         operator = self._configured.get(key)
         if operator is None:
-            operator = self.configure(parameters, noted or {}, ())
+            operator = self.configure(parameters, annotations or {}, ())
             with self._lock:
                 self._configured[key] = operator
                 while len(self._configured) > _MAX_CONFIGURED:
@@ -138,7 +138,7 @@ class OperatorFamily:
         out : NDArray, numpy.ndarray or a list of them, optional
             What to write the outputs into.
         name : str, optional
-            What a call on symbols is called in the graph.
+            The name of the node that a call on symbols makes.
         **attributes
             The operator is given `str(value)` of each.
 
@@ -147,7 +147,7 @@ class OperatorFamily:
         ArgumentError
             For another number of inputs, or an array that is given by name.
         """
-        operator = self._of(attributes)
+        operator = self._operator_for(attributes)
         if len(data) != operator.arity:
             operator.require_inputs(len(data))
         named: dict[str, Any] = {} if name is None else {"name": name}
@@ -179,11 +179,11 @@ class OperatorFamily:
         CheckError
             If a check fails, with the worst element named.
         """
-        operator = self._of(attributes)
+        operator = self._operator_for(attributes)
         operator.require_inputs(len(data))
         return operator.check(*data)
 
-    def _of(self, attributes: Mapping[str, Any]) -> ConfiguredOperator:
+    def _operator_for(self, attributes: Mapping[str, Any]) -> ConfiguredOperator:
         return self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
 
     def _without_inputs(self, operator: ConfiguredOperator) -> Any:
@@ -205,7 +205,7 @@ def text_of(operator: str, key: str, value: Any) -> str:
     >>> [text_of('op', 'a', value) for value in (True, (1, 2), None, 1.5, numpy.float32)]
     ['True', '(1, 2)', 'None', '1.5', 'float32']
     """
-    if type(value) in _PLAIN:
+    if type(value) in _SPELLED_BY_STR:
         return str(value)
     if isinstance(value, (numpy.ndarray, Array)) or dispatch.kind_of(type(value)) in (dispatch.ARRAY, dispatch.TRACER):
         raise ArgumentError(
@@ -229,7 +229,7 @@ def find_family(name: str) -> OperatorFamily:
 
 
 def find_configured(
-    name: str, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+    name: str, parameters: Mapping[str, str], annotations: Mapping[str, str], graphs: Sequence[Any]
 ) -> ConfiguredOperator:
-    """Return an operator of a family that is found by its name: how they are unpickled."""
-    return find_family(name).configured(parameters, noted, graphs)
+    """Return an operator of the family with a name: called when an operator is unpickled."""
+    return find_family(name).configured(parameters, annotations, graphs)

@@ -34,10 +34,10 @@ from minpy.core.state import state
 from minpy.core.user_functions import call_line, guarded_input, read_only, run_guarded
 
 __all__ = [
+    "array_to_follow",
     "call",
     "call_form",
     "call_on_arrays",
-    "meet",
     "needs_no_binding",
     "note_bound",
     "register_tracer",
@@ -329,7 +329,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
             if like is None:
                 like = value
             elif type(value) is not type(like):
-                like = meet(operator, like, value)
+                like = array_to_follow(operator, like, value)
         else:
             mixed = inputs
             raws.append(guarded_input(value) if guarded else value)
@@ -438,7 +438,7 @@ def _wrap_outputs(
     operator: Any,
     like: Any,
     inputs: Sequence[Any],
-    loose: Sequence[Any],
+    mixed: Sequence[Any],
     raws: Sequence[Any],
     values: tuple[Any, ...],
     attributes: dict[str, Any],
@@ -450,7 +450,7 @@ def _wrap_outputs(
     node = None
     of_integers = like._data.dtype.kind in "iub"
     if parents is not None and state.recording and (of_integers or any(value.dtype.kind in "fc" for value in values)):
-        node = record(operator, loose, raws, values, attributes, parents)
+        node = record(operator, mixed, raws, values, attributes, parents)
     if node is None:
         result = visible(operator, tuple(like._like(value) for value in values), attributes)
     else:
@@ -482,8 +482,8 @@ def _unaliased(result: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
     return result
 
 
-def meet(operator: Any, first: Any, second: Any) -> Any:
-    """Return the array whose class and context the result of an operation on both gets."""
+def array_to_follow(operator: Any, first: Any, second: Any) -> Any:
+    """Return which of two arrays determines the class and context of an operation's result."""
     if first.context != second.context:
         pinned = [array.context.device_type in ("cpu_pinned", "cpu_shared") for array in (first, second)]
         if any(pinned) and first.context.device_id == second.context.device_id:  # it is the same memory
@@ -537,7 +537,7 @@ def target_of(operator: Any, out: Any) -> numpy.ndarray:
 
 
 def require_differentiable(dtype: numpy.dtype, subject: str) -> None:
-    """Raise the error for a gradient with respect to something that is not floating point."""
+    """Raise an error for a gradient with respect to an array that is not floating point."""
     if dtype.kind not in "fc":
         raise DTypeError(
             f"{subject} has dtype {dtype.name}, which has no gradient: only floating-point arrays do. "

@@ -94,7 +94,7 @@ def default_float() -> numpy.dtype:
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
-    """Switch to NumPy's semantics in this thread: its arrays, its shapes, and on demand its default dtype.
+    """Switch to NumPy's semantics in this thread: its arrays, its shapes, and optionally its default dtype.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def np_default_dtype(active: bool = True) -> SwitchScope:
 # -- decorators --------------------------------------------------------------------------------------------------------
 
 
-def _inside(function: Decorated, **values: bool) -> Decorated:
+def _in_scope(function: Decorated, **values: bool) -> Decorated:
     """Return a function that runs in a scope of its own at each call."""
 
     @functools.wraps(function)
@@ -220,53 +220,53 @@ def _inside(function: Decorated, **values: bool) -> Decorated:
     return call  # type: ignore[return-value]
 
 
-def _member_inside(member: Any, **values: bool) -> Any:
-    """Return what a class has in its namespace, so that it runs in a scope; None if it is nothing that runs."""
+def _member_in_scope(member: Any, **values: bool) -> Any:
+    """Return a member of a class wrapped so that it runs in a scope; None if it is no function or property."""
     if isinstance(member, (staticmethod, classmethod)):
-        return type(member)(_inside(member.__func__, **values))
+        return type(member)(_in_scope(member.__func__, **values))
     if isinstance(member, property):
         accessors: list[Any] = [member.fget, member.fset, member.fdel]
-        inside = [None if accessor is None else _inside(accessor, **values) for accessor in accessors]
-        return property(inside[0], inside[1], inside[2], member.__doc__)
-    return _inside(member, **values) if inspect.isfunction(member) else None
+        wrapped = [None if accessor is None else _in_scope(accessor, **values) for accessor in accessors]
+        return property(wrapped[0], wrapped[1], wrapped[2], member.__doc__)
+    return _in_scope(member, **values) if inspect.isfunction(member) else None
 
 
-def _inherited(cls: type) -> dict[str, Any]:
-    """Return what a class has of others and users call: of users' classes all that is public.
+def _inherited_members(cls: type) -> dict[str, Any]:
+    """Return the inherited members that are wrapped: of users' classes all that are public.
 
-    A class of minpy's says in `_entered_by_users` which of its methods are wrapped: those that make arrays.
+    A class of minpy lists in `_entered_by_users` which of its methods are wrapped: those that make arrays.
     """
     members: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         entries = getattr(base, "_entered_by_users", ())
-        own = base.__module__.partition(".")[0] == "minpy"
+        is_minpy_class = base.__module__.partition(".")[0] == "minpy"
         for key, member in vars(base).items():
             public = not key.startswith("_") or key in ("__init__", "__call__", "__getitem__", "__iter__")
-            if key in entries if own else public:
+            if key in entries if is_minpy_class else public:
                 members[key] = member
             else:
-                members.pop(key, None)  # it hides that of a class further up
+                members.pop(key, None)  # it overrides the member of a base class
     return members
 
 
-def _used_in(name: str, decorated: Any, **values: bool) -> Any:
+def _decorate(name: str, decorated: Any, **values: bool) -> Any:
     if inspect.isclass(decorated):
-        members = {**_inherited(decorated), **vars(decorated)}
+        members = {**_inherited_members(decorated), **vars(decorated)}
         for key, member in members.items():
-            wrapped = _member_inside(member, **values)
+            wrapped = _member_in_scope(member, **values)
             if wrapped is not None:
                 setattr(decorated, key, wrapped)
         return decorated
     if callable(decorated):
-        return _inside(decorated, **values)
+        return _in_scope(decorated, **values)
     raise ArgumentError(f"{name} decorates functions and classes; got {describe(decorated)}.")
 
 
 def _decorator(name: str, semantics: str, **values: bool) -> Callable[[Decorated], Decorated]:
-    """Return the decorator of a name, in whose functions some switches are set."""
+    """Return a decorator with this name, whose functions run with some switches set."""
 
     def decorate(func: Decorated) -> Decorated:
-        decorated: Decorated = _used_in(name, func, **values)
+        decorated: Decorated = _decorate(name, func, **values)
         return decorated
 
     decorate.__name__ = decorate.__qualname__ = name
@@ -307,5 +307,5 @@ def use_np(func: Decorated) -> Decorated:
     >>> inside(), is_np_array()
     ((True, True), False)
     """
-    decorated: Decorated = _used_in("use_np", func, array=True, shape=True)
+    decorated: Decorated = _decorate("use_np", func, array=True, shape=True)
     return decorated

@@ -84,7 +84,7 @@ class Attribute:
             return
         options = _options(self.type)
         words = self.words
-        expected = [_DESCRIBED.get(kind) or _described(kind) for kind in options if kind not in (type(None), *words)]
+        expected = [_TYPE_TEXTS.get(kind) or _type_text(kind) for kind in options if kind not in (type(None), *words)]
         listed = [repr(word) for word in words] + [text for text in expected if text]
         if type(None) in options or self.default is None:
             listed.append("None")
@@ -102,11 +102,11 @@ def _options(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if is_union else (kind,)
 
 
-_DESCRIBED = {bool: "True or False", int: "an integer", float: "a number"}
+_TYPE_TEXTS = {bool: "True or False", int: "an integer", float: "a number"}
 _ZERO_OR_ONE: frozenset[Any] = frozenset((0, 1))
 
 
-def _described(kind: Any) -> str:
+def _type_text(kind: Any) -> str:
     members = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple:
         return ""
@@ -298,7 +298,7 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     return tuple(parsed) if isinstance(parsed, list) else parsed
 
 
-def by_own_names(operator_name: str, signature: Signature, keywords: Mapping[str, Any]) -> dict[str, Any]:
+def replace_synonyms(operator_name: str, signature: Signature, keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Return keywords with synonyms replaced by the names that the signature has.
 
     Raises
@@ -308,7 +308,7 @@ def by_own_names(operator_name: str, signature: Signature, keywords: Mapping[str
 
     Examples
     --------
-    >>> by_own_names('power', Signature(('lhs', 'rhs'), {}, {}, synonyms={'base': 'lhs', 'exp': 'rhs'}), {'exp': 2})
+    >>> replace_synonyms('power', Signature(('lhs', 'rhs'), {}, {}, synonyms={'base': 'lhs', 'exp': 'rhs'}), {'exp': 2})
     {'rhs': 2}
     """
     result: dict[str, Any] = {}
@@ -341,7 +341,7 @@ def bind(
     inputs = list(arguments)
     names = signature.inputs
     if signature.synonyms:
-        keywords = by_own_names(operator_name, signature, keywords)
+        keywords = replace_synonyms(operator_name, signature, keywords)
     attributes: dict[str, Any] = {}
     if len(inputs) > len(names) and signature.variadic is None:
         surplus = inputs[len(names) :]
@@ -376,7 +376,7 @@ def bind(
         elif signature.open_ended:
             attributes[name] = value
         elif positional_attributes and signature.ignores_attributes:
-            warn_ignored(operator_name, signature, name)
+            warn_ignored_attribute(operator_name, signature, name)
         elif name != "num_args" or signature.variadic is None:  # which MXNet takes beside any number of inputs
             accepted = [*names, *signature.attributes]
             raise ArgumentError(
@@ -394,8 +394,8 @@ def bind(
 _IGNORED: set[tuple[str, str]] = set()
 
 
-def warn_ignored(operator_name: str, signature: Signature, name: str) -> None:
-    """Warn of an attribute that an operator without attributes is given, once for each operator and name."""
+def warn_ignored_attribute(operator_name: str, signature: Signature, name: str) -> None:
+    """Warn of an attribute passed to an operator that has none, once for each operator and name."""
     if (operator_name, name) in _IGNORED:
         return
     _IGNORED.add((operator_name, name))

@@ -86,7 +86,7 @@ def gradients(
         if node.operator is not None:
             _refuse_overwritten(node)
         if getattr(node, "changed", 0) and _is_used_since(node, order, heads):
-            warnings.warn(_CHANGED.format(describe(node)), stacklevel=4)
+            warnings.warn(_CHANGED_SINCE_RECORDING.format(describe(node)), stacklevel=4)
 
     pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
     if len(pending) < len(heads):  # one of them is repeated
@@ -230,7 +230,7 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _may_compute_in_leaves(node: Node, leaves: Sequence[Leaf], pending: Mapping[Any, Any]) -> bool:
-    """Tell whether the last node of a walk to `leaves` may write into gradients, as no other node does."""
+    """Tell whether the last node of a walk may write into its leaves' gradients: no other node contributes to them."""
     if type(node.dtype) is tuple or not pending.keys().isdisjoint(node.parents or ()):
         return False
     return len({id(leaf.gradient) for leaf in leaves}) == len(leaves)
@@ -281,7 +281,7 @@ def _rule_error(node: Any, operator: Any, index: int, function: Any, gradient: A
         return operator.unstaged(index, error.args[0])
     if function is not None and not callable(function):
         return operator.unstaged(index, function)
-    return operator.rule_error(error, index, _told(node), function, gradient)
+    return operator.rule_error(error, index, _with_shapes(node), function, gradient)
 
 
 def _walk_general(
@@ -384,14 +384,14 @@ def _vjp(
         elif result is not None:
             result = connect(result, node)
     if node.operator.guarded:
-        arguments = _told(node, arguments)
+        arguments = _with_shapes(node, arguments)
     if output_buffers is None:
         return node.operator.vjp(result, arguments, node.attributes, gradient, requires_grad)
     return node.operator.vjp(result, arguments, node.attributes, gradient, requires_grad, output_buffers)
 
 
-def _told(node: Any, arguments: Sequence[Any] | None = None) -> list[Any]:
-    """Return the arguments of a node with shapes in the place of those that no rule reads: for messages."""
+def _with_shapes(node: Any, arguments: Sequence[Any] | None = None) -> list[Any]:
+    """Return the arguments of a node, with a `Shaped` for each that was not saved, as no rule reads it."""
     return [
         Shaped(parent.shape, parent.dtype) if value is None and parent is not None else value
         for value, parent in zip(node.arguments if arguments is None else arguments, node.parents, strict=True)
@@ -492,7 +492,7 @@ def _refuse_overwritten(node: Node) -> None:
             )
 
 
-_CHANGED = (
+_CHANGED_SINCE_RECORDING = (
     "backward passes through an array ({}) that was changed in place after it was recorded, where nothing was recorded "
     "(outside record(), or in pause()). As in MXNet, the gradient is that of the recorded computation, as if the array "
     "had not been changed. If the new values are constants, write them into a detached copy (h = h.detach().copy()); "

@@ -34,11 +34,11 @@ from minpy.custom.prop_results import (
     checked_shapes,
     checked_types,
     declared_dependencies,
-    failure,
     infer_partly,
     infer_types_partly,
+    init_error,
+    method_error,
     names_of,
-    refused,
 )
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -80,7 +80,7 @@ class PropOperator(BaseOperator):
             try:
                 prop = make(**parameters) if parameters else make()
             except Exception as error:
-                raise in_place_of(refused(name, make, parameters or {}, error), error) from None
+                raise in_place_of(init_error(name, make, parameters or {}, error), error) from None
         self.prop: Any = prop
         self.outputs: list[str]
         self.arguments, self.outputs, self.auxiliaries = names_of(prop)
@@ -212,7 +212,7 @@ class PropOperator(BaseOperator):
         try:
             op = self.prop.create_operator(*prop_arguments)
         except Exception as error:
-            raise in_place_of(failure(self.prop, "create_operator", prop_arguments, error), error) from None
+            raise in_place_of(method_error(self.prop, "create_operator", prop_arguments, error), error) from None
         if not isinstance(op, CustomOp):
             raise ArgumentError(
                 f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "

@@ -23,38 +23,38 @@ from minpy.custom.prop import CustomOpProp
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete
 
 __all__ = [
-    "ask",
+    "call_method",
     "checked_shapes",
     "checked_types",
     "declared_dependencies",
-    "failure",
     "infer_partly",
     "infer_types_partly",
+    "init_error",
+    "method_error",
     "names_of",
-    "refused",
 ]
 
 _INTEGERS = {int}
 _NO_STATES = CustomOpProp.list_auxiliary_states
 
 
-def ask(prop: Any, method: str, *arguments: Any) -> Any:
+def call_method(prop: Any, method: str, *arguments: Any) -> Any:
     """Return what a method of a prop returns; an exception inside it is raised with a line that says where."""
     try:
         return getattr(prop, method)(*arguments)
     except Exception as error:
-        raise in_place_of(failure(prop, method, arguments, error), error) from None
+        raise in_place_of(method_error(prop, method, arguments, error), error) from None
 
 
-def failure(prop: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
+def method_error(prop: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
     """Return the error to raise for an exception inside a method of a prop."""
     shown = f" ({', '.join(map(repr, arguments))})" if arguments else ""
     return operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{shown}")
 
 
-def refused(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, Any], error: Exception) -> Exception:
+def init_error(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, Any], error: Exception) -> Exception:
     """Return the error for a prop that could not be made."""
-    who = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
+    method = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
     signature = inspect.signature(prop_class)
     try:
         signature.bind(**parameters)
@@ -63,10 +63,10 @@ def refused(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, 
         unknown = [name for name in parameters if name not in accepted]
         hint = nearest(unknown[0], accepted) if unknown else ""
         return ArgumentError(
-            f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(parameters) or 'none'}."
+            f"{method} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(parameters) or 'none'}."
             f"{hint} Inputs by name must be arrays. ({error})"
         )
-    return operator_error(error, f"{who} failed")
+    return operator_error(error, f"{method} failed")
 
 
 def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
@@ -80,11 +80,11 @@ def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
             and len(arguments) == len(outputs) == 1
             and type(arguments[0]) is type(outputs[0]) is str
         ):
-            return arguments, outputs, []  # the usual case, recognized at once
+            return arguments, outputs, []  # the fast path
     except Exception as error:
         if isinstance(error, MXNetError) and error.located:
             raise
-    # Asked again one by one: the results, and the errors, are gone through with all the words.
+    # The methods are called again one by one, for error messages that say which of them is wrong.
     arguments = checked_names(prop, "list_arguments")
     outputs = checked_names(prop, "list_outputs")
     auxiliaries = checked_names(prop, "list_auxiliary_states")
@@ -99,7 +99,7 @@ def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
 
 def checked_names(prop: Any, method: str) -> list[str]:
     """Return the names that a `list_*` method lists."""
-    names = ask(prop, method)
+    names = call_method(prop, method)
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(
             f"{type(prop).__name__}.{method} returned {describe(names)}; expected a list of names, such as "
@@ -118,8 +118,8 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
     try:
         result = operator.prop.infer_shape(in_shapes)
     except Exception as error:
-        raise in_place_of(failure(operator.prop, "infer_shape", (in_shapes,), error), error) from None
-    try:  # a right result of the usual kind, recognized at once
+        raise in_place_of(method_error(operator.prop, "infer_shape", (in_shapes,), error), error) from None
+    try:  # the fast path: a correct result of the usual kind
         inputs, outputs, states = result
         if (
             type(result) is tuple
@@ -144,25 +144,27 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
 def _read_shapes(
     operator: Any, in_shapes: list[tuple[int, ...]], result: Any
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Go through a result of `infer_shape` with all the words for what may be wrong with it."""
-    who = f"{operator.prop_name}.infer_shape"
-    shapes = _read(operator, who, result, "shape", _shape, _example(operator))
+    """Return the output and state shapes of a result of `infer_shape`; raise a detailed error if it is wrong."""
+    method_name = f"{operator.prop_name}.infer_shape"
+    shapes = _read_lists(operator, method_name, result, "shape", _read_shape, _example_return(operator))
     for name, shape, in_shape in zip(operator.arguments, shapes[0], in_shapes, strict=True):
         if shape != tuple(in_shape):
             raise ShapeError(
-                f"{who} says that input {name!r} has shape {shape}; the one given has {tuple(in_shape)}. "
+                f"{method_name} says that input {name!r} has shape {shape}; the one given has {tuple(in_shape)}. "
                 "Pass an array of that shape, or correct infer_shape."
             )
     return shapes[1], shapes[2]
 
 
-def _read(operator: Any, who: str, result: Any, noun: str, read: Any, example: str = "") -> list[list[Any]]:
-    """Return the three lists of shapes or types of a result, each of which `read(value, who, kind, name)` reads."""
+def _read_lists(
+    operator: Any, method_name: str, result: Any, noun: str, read: Any, example: str = ""
+) -> list[list[Any]]:
+    """Return the three lists of shapes or types of a result, each read by `read(value, method, role, name)`."""
     example = f" {example}" if example else ""
     lists = f"2 or 3 lists: input {noun}s, output {noun}s, {'and auxiliary shapes.' if example else 'auxiliary types.'}"
     if not isinstance(result, (tuple, list)) or len(result) not in (2, 3):
         got = f"{len(result)} entries" if isinstance(result, (tuple, list)) else describe(result)
-        raise ArgumentError(f"{who} returned {got}; expected {lists}{example}")
+        raise ArgumentError(f"{method_name} returned {got}; expected {lists}{example}")
     states = result[2] if len(result) == 3 else [None] * len(operator.auxiliaries) if noun == "type" else ()
     results: list[list[Any]] = []
     for values, names, kind in (
@@ -175,9 +177,9 @@ def _read(operator: Any, who: str, result: Any, noun: str, read: Any, example: s
                 results.append([])
                 continue
             got = str(len(values)) if isinstance(values, (tuple, list)) else describe(values)
-            of = f", for {', '.join(map(repr, names))}" if names else ""
-            raise ArgumentError(f"{who} returned {got} {kind} {noun}s; expected {len(names)}{of}.{example}")
-        results.append([read(value, who, kind, name) for value, name in zip(values, names, strict=True)])
+            listed = f", for {', '.join(map(repr, names))}" if names else ""
+            raise ArgumentError(f"{method_name} returned {got} {kind} {noun}s; expected {len(names)}{listed}.{example}")
+        results.append([read(value, method_name, kind, name) for value, name in zip(values, names, strict=True)])
     return results
 
 
@@ -196,7 +198,7 @@ def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
         return [*arguments, *states], results
     try:
         result = operator.prop.infer_shape(in_shapes)
-        parts = [[*map(_partial, shapes)] for shapes in result]
+        parts = [[*map(_partial_shape, shapes)] for shapes in result]
         if [*map(len, parts)][:2] != [count, len(operator.outputs)] or len(parts) not in (2, 3):
             return inputs, outputs
     except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
@@ -204,24 +206,24 @@ def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
     return [*parts[0], *inputs[count:]], outputs  # once these are known, it is asked again, and checked
 
 
-def _partial(shape: Any) -> Any:
+def _partial_shape(shape: Any) -> Any:
     return tuple(index(length) or UNKNOWN for length in shape) or None
 
 
-def _shape(shape: Any, who: str, role: str, name: str) -> tuple[int, ...]:
+def _read_shape(shape: Any, method: str, role: str, name: str) -> tuple[int, ...]:
     try:
         lengths = tuple(map(index, shape))
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{who} returned {describe(shape)} as the shape of {role} {name!r}; expected a tuple of int. For "
+            f"{method} returned {describe(shape)} as the shape of {role} {name!r}; expected a tuple of int. For "
             "one-element lists mind the comma: (shape,)."
         ) from None
     if lengths and min(lengths) < 0:
-        raise ShapeError(f"{who} returned {lengths} as the shape of {role} {name!r}; lengths cannot be negative.")
+        raise ShapeError(f"{method} returned {lengths} as the shape of {role} {name!r}; lengths cannot be negative.")
     return lengths
 
 
-def _example(operator: Any) -> str:
+def _example_return(operator: Any) -> str:
     def part(names: list[str], suffix: str) -> str:
         return "[" + ", ".join(f"{name}_{suffix}" for name in names) + "]"
 
@@ -233,22 +235,22 @@ def _example(operator: Any) -> str:
 
 def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     """Return the output types as the prop infers them for the given input types."""
-    who = f"{operator.prop_name}.infer_type"
+    method_name = f"{operator.prop_name}.infer_type"
     if getattr(operator.prop.infer_type, "_is_default", False):
         return [in_types[0] if in_types else numpy.float32] * len(operator.outputs)
-    inputs, outputs, _ = _read_types(operator, ask(operator.prop, "infer_type", list(in_types)))
+    inputs, outputs, _ = _read_types(operator, call_method(operator.prop, "infer_type", list(in_types)))
     for name, value, in_type in zip(operator.arguments, inputs, in_types, strict=True):
         if value is not in_type:
             raise DTypeError(
-                f"{who} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
+                f"{method_name} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
                 f"{numpy.dtype(in_type).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
             )
     return outputs
 
 
 def _read_types(operator: Any, result: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """Go through a result of `infer_type`; return the types of inputs, outputs and auxiliary states."""
-    inputs, outputs, states = _read(operator, f"{operator.prop_name}.infer_type", result, "type", _type)
+    """Return the types of inputs, outputs and states in a result of `infer_type`; raise if it is wrong."""
+    inputs, outputs, states = _read_lists(operator, f"{operator.prop_name}.infer_type", result, "type", _read_type)
     return inputs, outputs, states
 
 
@@ -263,7 +265,7 @@ def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, A
         return [*inputs[:count], *[first] * len(operator.auxiliaries)], [first] * len(outputs)
     in_types = [None if dtype is None else dtype.type for dtype in inputs[:count]]
     if None not in in_types:
-        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", in_types))
+        types, results, states = _read_types(operator, call_method(operator.prop, "infer_type", in_types))
         return _dtypes([*types, *states]), _dtypes(results)
     try:
         result = operator.prop.infer_type(in_types)
@@ -281,7 +283,7 @@ def _dtypes(types: Any) -> list[Any]:
     return [None if value is None else numpy.dtype(value) for value in types]
 
 
-def _type(value: Any, who: str, role: str, name: str) -> Any:
+def _read_type(value: Any, method: str, role: str, name: str) -> Any:
     if value is None and role == "auxiliary":  # whatever the state that is given has
         return None
     try:
@@ -290,7 +292,7 @@ def _type(value: Any, who: str, role: str, name: str) -> Any:
         dtype = None
     if dtype is None or dtype.kind not in "fciub":
         raise ArgumentError(
-            f"{who} returned {describe(value)} as the type of {role} {name!r}; expected a NumPy type of numbers, "
+            f"{method} returned {describe(value)} as the type of {role} {name!r}; expected a NumPy type of numbers, "
             "such as numpy.float32. A right return value: return in_type, [in_type[0]], []"
         )
     return dtype.type
@@ -301,7 +303,7 @@ def declared_dependencies(operator: Any) -> tuple[frozenset[int], bool]:
     outputs, inputs = len(operator.outputs), len(operator.arguments)
     out_grad, in_data = [*range(outputs)], [*range(outputs, outputs + inputs)]
     out_data = [*range(outputs + inputs, 2 * outputs + inputs)]
-    result = ask(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
+    result = call_method(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
     declarable = {*out_grad, *in_data, *out_data}
     if not isinstance(result, (list, tuple)) or not declarable.issuperset(result):
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Handles of hooks: what takes a registered function away again."""
+"""Handles of hooks, which remove a registered function again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HookHandle:
         self._id: int | None = None
 
     def attach(self, hooks_dict: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
-        """Enter a hook into the hooks of a block.
+        """Add a hook to the hooks of a block.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class HookHandle:
         self._hooks_dict_ref = weakref.ref(hooks_dict)
 
     def detach(self) -> None:
-        """Take the hook away. Nothing happens if it is gone already, or its block is."""
+        """Remove the hook. Nothing happens if it or its block is gone already."""
         hooks = None if self._hooks_dict_ref is None else self._hooks_dict_ref()
         if hooks is not None and self._id is not None:
             hooks.pop(self._id, None)

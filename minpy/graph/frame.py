@@ -30,17 +30,17 @@ class Frame:
 
     It is in one of four states. An executable has run: `_residuals` holds what its backward part reads. Or steps were
     run one by one: `_env` does. Or backward has been: that has used up everything but what it takes to compute the
-    forward part again. Or that has happened: `_again` holds all results, for any number of backwards.
+    forward part again. Or that has happened: `_replayed` holds all results, for any number of backwards.
     """
 
     __slots__ = (
         "__weakref__",
-        "_again",
         "_arrays",
         "_context",
         "_env",
         "_home",
         "_program",
+        "_replayed",
         "_residuals",
         "_saved_for_replay",
         "_time",
@@ -59,7 +59,7 @@ class Frame:
             self._context.functions.keep_in(state_set)
         self._residuals: list[Any] | None = None
         self._env: dict[Node, Any] | None = None
-        self._again: dict[Node, Any] | None = None
+        self._replayed: dict[Node, Any] | None = None
         self._saved_for_replay: Sequence[Any] = ()
         self._time = 0
 
@@ -81,14 +81,14 @@ class Frame:
     def call_again(self, arrays: Sequence[numpy.ndarray]) -> Sequence[Any]:
         """Call the program once more, for other arrays, and return the outputs; the call before is forgotten.
 
-        That costs less than a frame made anew, and is for those who alone know the frame.
+        That costs less than a new frame, and is for the only owner of the frame.
         """
         if self._context.functions.releasing:
             self._context.functions.release()
         if self._program.steps.refers:
             arrays = self._program.steps.with_captured(arrays)
         self._arrays = arrays
-        self._residuals = self._env = self._again = None
+        self._residuals = self._env = self._replayed = None
         return self.forward()
 
     @property
@@ -99,7 +99,7 @@ class Frame:
     def differentiate(self, program: Program) -> None:
         """Let backward follow by another program, whose forward part is of the same nodes."""
         self._program = program
-        self._residuals = self._env = self._again = None
+        self._residuals = self._env = self._replayed = None
 
     def move(self, arrays: Sequence[numpy.ndarray | None]) -> None:
         """Go on with arrays of the same values as those that it was called with, which are not kept any more.
@@ -108,7 +108,7 @@ class Frame:
         """
         arrays = [old if new is None else new for old, new in zip(self._arrays, arrays, strict=False)]
         self._arrays = as_contiguous(self._program.steps.with_captured(arrays), self._program.steps.states)
-        self._again = None  # it was computed of the others, and may see their memory
+        self._replayed = None  # it was computed of the others, and may see their memory
 
     # -- forward -----------------------------------------------------------------------------------------------------
 
@@ -231,7 +231,7 @@ class Frame:
         program, steps = self._program, self._program.steps
         release = None
         if env is None:
-            env = dict(self._computed_again())
+            env = dict(self._replay())
         else:
             release = Releasing(steps, env, len(steps.forward))
             env.update(zip(steps.variables[steps.num_inputs :], self._arrays[steps.num_inputs :], strict=True))
@@ -261,15 +261,15 @@ class Frame:
         """
         if last_write() > self._time:
             self._require_unchanged()
-        return self._computed_again()
+        return self._replay()
 
-    def _computed_again(self) -> dict[Node, Any]:
+    def _replay(self) -> dict[Node, Any]:
         """Return all results of the forward part, computed once more if they are not there.
 
         States have moved already, so copies of them are given; results that would be others now are those of the first
         time.
         """
-        if self._again is None:
+        if self._replayed is None:
             steps = self._program.steps
             arrays = [
                 array.copy() if position in steps.states else array for position, array in enumerate(self._arrays)
@@ -277,14 +277,14 @@ class Frame:
             env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
             env.update(zip(steps.saved_for_replay, self._saved_for_replay, strict=True))
             interpret(steps.forward, env, self._context.functions.call_of, ())
-            self._again = env
-        return self._again
+            self._replayed = env
+        return self._replayed
 
     def _require_unchanged(self) -> None:
         """Raise if an array that backward reads has been changed in place since the forward part ran."""
         steps, time_of_forward = self._program.steps, self._time
         nodes = [*steps.backward, *steps.forward]
-        if self._residuals is not None or self._env is not None or self._again is not None:
+        if self._residuals is not None or self._env is not None or self._replayed is not None:
             nodes = steps.backward
         read_nodes = {value.node for node in nodes for value in node.inputs}
         executable = self._context.executable

@@ -55,13 +55,13 @@ def step_gradients(operator: Step, output: Any, arrays: Sequence[Any], gradient:
 # -- steps that captures make ------------------------------------------------------------------------------------------
 
 
-def _item(ans: Any, g: Any, array: Any, index: Any) -> Any:
+def _item_gradient(ans: Any, g: Any, array: Any, index: Any) -> Any:
     from minpy.numpy_table.gradients.rearranging import placed
 
     return [placed(array, index, g), *(None for _ in leaves_of(index))]
 
 
-def _with_item(ans: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
+def _with_item_gradient(ans: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
     g_array = np.copy(g)
     g_array[index] = 0
     part = g[index]
@@ -75,12 +75,12 @@ def _with_item(ans: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
     return [g_array, *(None for _ in leaves_of(index)), sum_to(part, np.shape(value))]
 
 
-def _with_component(ans: Any, g: Any, array: Any, part: Any, is_real: bool) -> Any:
+def _with_component_gradient(ans: Any, g: Any, array: Any, part: Any, is_real: bool) -> Any:
     g_array, g_part = (1j * np.imag(g), np.real(g)) if is_real else (np.real(g) + 0j, -np.imag(g))
     return [g_array.astype(g.dtype), sum_to(g_part, np.shape(part))]
 
 
-def _changed(ans: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
+def _changed_gradient(ans: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
     from minpy.numpy_table.gradients.rearranging import placed
 
     place = 0 if function in (np.copyto, np.fill_diagonal) else 1
@@ -103,13 +103,13 @@ def _changed(ans: Any, g: Any, function: Any, target: Any, arguments: Any, keywo
     return [None, g_array, *(None for _ in leaves_of(arguments[:place])), np.reshape(flat, np.shape(value))]
 
 
-def _added_at(ans: Any, g: Any, ufunc: Any, target: Any, index: Any, values: Any) -> Any:
+def _added_at_gradient(ans: Any, g: Any, ufunc: Any, target: Any, index: Any, values: Any) -> Any:
     if ufunc is not np.add or len(values) != 1:
         return None
     return [None, g, *(None for _ in leaves_of(index)), sum_to(g[index], np.shape(values[0]))]
 
 
-def _power(ans: Any, g: Any, base: Any, exponent: Any) -> Any:
+def _power_gradient(ans: Any, g: Any, base: Any, exponent: Any) -> Any:
     rules = FUNCTIONS[np.power].rules
     of_base = None if isinstance(base, (int, float)) else rules[0](ans, base, exponent)(g)
     of_exponent = None if isinstance(exponent, (int, float)) else rules[1](ans, base, exponent)(g)
@@ -121,13 +121,13 @@ def _power(ans: Any, g: Any, base: Any, exponent: Any) -> Any:
 
 _RULES: dict[Any, Callable[..., Any]] = {
     as_dtype: lambda ans, g, array, dtype: [g],
-    changed: _changed,
-    computed_at: _added_at,
+    changed: _changed_gradient,
+    computed_at: _added_at_gradient,
     filled: lambda ans, g, value, shape, dtype: [sum_to(g, np.shape(value))],
-    item_of: _item,
+    item_of: _item_gradient,
     np.ndarray.flatten: lambda ans, g, array, order="C": [np.reshape(g, np.shape(array), order=order)],
-    power: _power,
-    power_of_array: _power,
-    with_component: _with_component,
-    with_item: _with_item,
+    power: _power_gradient,
+    power_of_array: _power_gradient,
+    with_component: _with_component_gradient,
+    with_item: _with_item_gradient,
 }

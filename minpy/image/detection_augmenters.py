@@ -1,7 +1,7 @@
-"""Augmenters of pictures with objects in them: what changes places changes the objects' boxes as well.
+"""Augmenters of pictures with objects in them: those that move pixels move the objects' boxes as well.
 
-A label is an array of shape (objects, 5 or more): class, left, upper, right and lower border, as parts of the picture's
-width and height; then what the program likes. What is drawn comes from Python's `random`, in MXNet's order.
+A label is an array of shape (objects, 5 or more): class, left, upper, right and lower border, as fractions of the
+picture's width and height; further columns are free. Random numbers come from Python's `random`, in MXNet's order.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = [
     "DetRandomSelectAug",
 ]
 
-# Below a half, so that what is rounded afterwards stays within the picture.
+# Just below a half, so that a size rounded afterwards stays within the picture.
 _BELOW_HALF = 0.4999999
-# Boxes and crops of no more pixels are too small to count.
-_FEWEST_PIXELS = 2
+# Boxes and crops of no more pixels than this are ignored.
+_MIN_PIXELS = 2
 
 
 class DetAugmenter(Described):
@@ -61,7 +61,7 @@ class DetAugmenter(Described):
 
 
 class DetBorrowAug(DetAugmenter):
-    """Changes the picture by an augmenter that leaves places as they are; the label stays.
+    """Changes the picture by an augmenter that moves no pixels; the label stays.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class DetRandomSelectAug(DetAugmenter):
     ----------
     aug_list : list of DetAugmenter
     skip_prob : float
-        How often none: of 1.
+        The probability that none is applied.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class DetHorizontalFlipAug(DetAugmenter):
     Parameters
     ----------
     p : float
-        How often: of 1.
+        The probability of a flip.
 
     Examples
     --------
@@ -156,13 +156,13 @@ class DetHorizontalFlipAug(DetAugmenter):
 
 
 def areas(boxes: np.ndarray) -> np.ndarray:
-    """Return the areas of boxes, an array of shape (n, 4); 0 for those that are turned inside out."""
+    """Return the areas of boxes, an array of shape (n, 4); 0 for those whose borders are in the wrong order."""
     sides = np.maximum(boxes[:, 2:4] - boxes[:, :2], 0)
     return np.asarray(sides[:, 0] * sides[:, 1])
 
 
-def _range(name: str, field: str, value: Any) -> tuple[float, float]:
-    """Return two numbers, of one or two."""
+def _read_range(name: str, field: str, value: Any) -> tuple[float, float]:
+    """Return a pair of limits; a single number is both."""
     if isinstance(value, numeric_types):
         return value, value  # type: ignore[return-value]
     if not isinstance(value, (list, tuple)) or len(value) != 2:
@@ -173,9 +173,9 @@ def _range(name: str, field: str, value: Any) -> tuple[float, float]:
 
 
 class _RandomBox(DetAugmenter):
-    """What draws a box, of a ratio and an area within limits, up to `max_attempts` times."""
+    """An augmenter that draws a box with a ratio and an area within limits, in up to `max_attempts` attempts."""
 
-    _areas, _least_area = "areas", 0.0  # which areas are left out, for messages, and how large they are
+    _area_noun, _min_area = "areas", 0.0  # what messages call the areas, which have to be larger than this
     aspect_ratio_range: tuple[float, float]
     area_range: tuple[float, float]
     max_attempts: int
@@ -183,12 +183,12 @@ class _RandomBox(DetAugmenter):
     def __init__(self, **kwargs: Any) -> None:
         name = type(self).__name__
         for limits in ("aspect_ratio_range", "area_range"):
-            kwargs[limits] = _range(name, limits, kwargs[limits])
+            kwargs[limits] = _read_range(name, limits, kwargs[limits])
         super().__init__(**kwargs)
         vars(self).update(kwargs)
         problem = ""
-        if self.area_range[1] <= self._least_area or not 0 <= self.area_range[0] <= self.area_range[1]:
-            problem = f"area_range {self.area_range} holds no {self._areas}"
+        if self.area_range[1] <= self._min_area or not 0 <= self.area_range[0] <= self.area_range[1]:
+            problem = f"area_range {self.area_range} holds no {self._area_noun}"
         elif not 0 < self.aspect_ratio_range[0] <= self.aspect_ratio_range[1]:
             problem = f"aspect_ratio_range {self.aspect_ratio_range} holds no ratios"
         self.enabled = not problem
@@ -203,19 +203,19 @@ class _RandomBox(DetAugmenter):
 class DetRandomCropAug(_RandomBox):
     """Takes a part of a picture that covers objects well enough; objects of which little is left go.
 
-    Parts are drawn as by TensorFlow's `sample_distorted_bounding_box`: a ratio, a height, a place, until one meets the
-    conditions. If none does, the picture stays as it is.
+    Parts are drawn as by TensorFlow's `sample_distorted_bounding_box`: a ratio, a height, a position, until one meets
+    the conditions. If none does, the picture stays as it is.
 
     Parameters
     ----------
     min_object_covered : float
-        Of each object that the part touches, it has to hold more than this.
+        The part has to hold more than this fraction of each object that it touches.
     aspect_ratio_range : tuple of two floats
         The smallest and largest ratio of width to height of the part.
     area_range : tuple of two floats
         The smallest and largest part of the picture's area.
     min_eject_coverage : float
-        Objects of which no more than this is left go.
+        Objects of which no more than this fraction is left are removed.
     max_attempts : int
         How many parts are drawn.
 
@@ -268,15 +268,15 @@ class DetRandomCropAug(_RandomBox):
         self, label: np.ndarray, xmin: float, ymin: float, xmax: float, ymax: float, width: int, height: int
     ) -> bool:
         """Tell whether a part, given in pixels, covers enough of every object that it touches, and touches one."""
-        if (xmax - xmin) * (ymax - ymin) < _FEWEST_PIXELS:
+        if (xmax - xmin) * (ymax - ymin) < _MIN_PIXELS:
             return False
         boxes = label[:, 1:5]
-        wholes = areas(boxes)
-        large = wholes * (width * height) > _FEWEST_PIXELS
+        full_areas = areas(boxes)
+        large = full_areas * (width * height) > _MIN_PIXELS
         if not large.any():
             return False
-        parts = self._intersect(boxes[large], xmin / width, ymin / height, xmax / width, ymax / height)
-        coverages = areas(parts) / wholes[large]
+        overlaps = self._intersect(boxes[large], xmin / width, ymin / height, xmax / width, ymax / height)
+        coverages = areas(overlaps) / full_areas[large]
         coverages = coverages[coverages > 0]
         return bool(coverages.size > 0 and coverages.min() > self.min_object_covered)
 
@@ -285,14 +285,14 @@ class DetRandomCropAug(_RandomBox):
     ) -> np.ndarray | None:
         """Return the objects as they lie in a part (x, y, width, height, in pixels), or None if none is left."""
         x, y, part_width, part_height = crop_box[0], crop_box[1], crop_box[2], crop_box[3]
-        place = np.array([x / width, y / height] * 2)
+        corner = np.array([x / width, y / height] * 2)
         size = np.array([part_width / width, part_height / height] * 2)
         result = label.copy()
-        result[:, 1:5] = np.clip((result[:, 1:5] - place) / size, 0, 1)
+        result[:, 1:5] = np.clip((result[:, 1:5] - corner) / size, 0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
             coverage = areas(result[:, 1:5]) * size[0] * size[1] / areas(label[:, 1:5])
-        left = (result[:, 3] > result[:, 1]) & (result[:, 4] > result[:, 2]) & (coverage > self.min_eject_coverage)
-        return result[left] if left.any() else None
+        visible = (result[:, 3] > result[:, 1]) & (result[:, 4] > result[:, 2]) & (coverage > self.min_eject_coverage)
+        return result[visible] if visible.any() else None
 
     def _random_crop_proposal(self, label: np.ndarray, height: int, width: int) -> tuple[Any, ...]:
         """Return x, y, width, height and the label of a part that meets the conditions; or nothing."""
@@ -301,13 +301,13 @@ class DetRandomCropAug(_RandomBox):
         smallest, largest = self._limits(height, width)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
-            high = round(math.sqrt(largest / ratio))
-            if round(high * ratio) > width:
-                high = int((width + _BELOW_HALF) / ratio)
-            high = min(high, height)
-            part_height = min(round(math.sqrt(smallest / ratio)), high)
-            if part_height < high:
-                part_height = random.randint(part_height, high)
+            max_height = round(math.sqrt(largest / ratio))
+            if round(max_height * ratio) > width:
+                max_height = int((width + _BELOW_HALF) / ratio)
+            max_height = min(max_height, height)
+            part_height = min(round(math.sqrt(smallest / ratio)), max_height)
+            if part_height < max_height:
+                part_height = random.randint(part_height, max_height)
             part_width = round(part_height * ratio)
             if part_width * part_height < smallest:
                 part_height += 1
@@ -351,7 +351,7 @@ class DetRandomPadAug(_RandomBox):
     True
     """
 
-    _areas, _least_area = "larger areas", 1.0
+    _area_noun, _min_area = "larger areas", 1.0
     pad_val: Any
 
     def __init__(
@@ -396,14 +396,14 @@ class DetRandomPadAug(_RandomBox):
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
             new_height = round(math.sqrt(smallest / ratio))
-            high = round(math.sqrt(largest / ratio))
+            max_height = round(math.sqrt(largest / ratio))
             if round(new_height * ratio) < width:
                 new_height = int((width + _BELOW_HALF) / ratio)
-            new_height = min(max(new_height, height), high)
-            if new_height < high:
-                new_height = random.randint(new_height, high)
+            new_height = min(max(new_height, height), max_height)
+            if new_height < max_height:
+                new_height = random.randint(new_height, max_height)
             new_width = round(new_height * ratio)
-            if new_height - height < _FEWEST_PIXELS or new_width - width < _FEWEST_PIXELS:
+            if new_height - height < _MIN_PIXELS or new_width - width < _MIN_PIXELS:
                 continue
             y = random.randint(0, max(0, new_height - height))
             x = random.randint(0, max(0, new_width - width))

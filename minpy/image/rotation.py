@@ -1,4 +1,4 @@
-"""Pictures turned about their middle."""
+"""Pictures rotated about their center."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["imrotate", "random_rotate"]
 
 
 def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """Return images turned about their middle, clockwise, with bilinear interpolation; what comes from outside is 0.
+    """Return images rotated clockwise about their center, with bilinear interpolation; outside of an image is 0.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     rotation_degrees : float, or NDArray of shape (n,)
         One angle for all images, or one for each.
     zoom_in : bool
-        Whether images are enlarged until nothing comes from outside.
+        Whether images are enlarged until nothing outside of them is visible.
     zoom_out : bool
-        Whether images are reduced until all of them is seen.
+        Whether images are reduced until all of each is visible.
 
     Returns
     -------
@@ -102,14 +102,14 @@ def _grid(height: int, width: int, angles: np.ndarray, zoom_in: bool, zoom_out: 
 
 
 def random_rotate(src: Any, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """Return images turned by angles that are drawn from `numpy.random`.
+    """Return images rotated by angles that are drawn from `numpy.random`.
 
     Parameters
     ----------
     src : NDArray
         Of float32 and shape (channels, height, width) or (n, channels, height, width).
     angle_limits : tuple of two floats
-        Between which the angles are drawn, in degrees: one for each image.
+        The limits between which an angle is drawn for each image, in degrees.
     zoom_in, zoom_out : bool
         As for `imrotate`.
 

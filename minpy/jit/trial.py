@@ -1,6 +1,6 @@
-"""Which is faster, a specialization or the function as it is written: measured on calls, both ways.
+"""Which is faster, a specialization or the function run eagerly: both are timed on the same calls.
 
-A function that was captured has no effects, so it may run twice. The one that loses is not run any more.
+A function that was captured has no effects, so it may run twice. The slower way is not run again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Shapes, dtypes and storage types as a library's functions infer them, merged with what is known.
 
 A library sees an unknown shape as one without axes, and an unknown length as 4294967295. What it leaves so stays
-unknown: an answer without axes is a scalar's only where everything that it follows from is known.
+unknown: a result without axes is a scalar's only if everything that it was inferred from is known.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Inference:
                 raise
             return list(inputs), unknown
         merged = [
-            self._merged(name, shape, _read(lengths, shape is not None))
+            self._merge(name, shape, _read(lengths, shape is not None))
             for name, shape, lengths in zip(self._names, inputs, input_lengths, strict=True)
         ]
         inferred = [_read(result, all_known) for result in output_lengths]
@@ -80,7 +80,7 @@ class Inference:
                 )
         return merged, inferred
 
-    def _merged(self, name: str, shape: PartialShape, inferred: PartialShape) -> PartialShape:
+    def _merge(self, name: str, shape: PartialShape, inferred: PartialShape) -> PartialShape:
         try:
             return merge_shapes(shape, inferred)
         except ShapeError:
@@ -138,7 +138,7 @@ class Inference:
         return DTYPES[number]
 
     def require_dense(self) -> None:
-        """Raise `ArgumentError` if the operator wants inputs or gives outputs that are sparse."""
+        """Raise `ArgumentError` if the operator takes sparse inputs or returns sparse outputs."""
         if self._entry.infer_storage is None:
             return
         inputs, outputs = self._binary.infer_numbers(

@@ -44,14 +44,14 @@ __all__ = ["EXTRA_INPUTS", "NativeFamily", "NativeOperator"]
 
 EXTRA_INPUTS = "__ext_extra_inputs__"
 
-_MOST_PLANS = 64
+_MAX_KINDS = 64
 _IS_CHECKED = os.environ.get("MINPY_CHECK_NATIVE", "0") not in ("", "0")
 
 numpy_array, empty = numpy.ndarray, numpy.empty
 
 
 class _Calls:
-    """Calls of one function on arrays of given kinds, prepared: each serves one call at a time."""
+    """Prepared calls of one function on arrays of given shapes and dtypes: each is used by one call at a time."""
 
     __slots__ = ("_first", "function", "idle", "inputs", "is_forward", "message_count", "outputs")
 
@@ -76,7 +76,7 @@ class _Calls:
 
 
 class _Kinds:
-    """What calls on inputs of the same shapes and dtypes have in common."""
+    """What the operator has prepared for inputs of the same kinds: their shapes and dtypes."""
 
     __slots__ = ("_backward", "forward", "inputs", "outputs", "state_arguments")
 
@@ -106,10 +106,10 @@ class NativeOperator(ConfiguredOperator):
 
     family: NativeFamily
     outputs: list[str]
-    # The state of the latest call; and where it is kept over calls, if it is.
+    # The state of the latest call; and what keeps it between calls, if it is kept.
     _state: State | None = None
     _kept: KeptState | None = None
-    # What its node is known as where each call in flight keeps a state of its own.
+    # The key of its node among the states of a call in flight, each of which has a state of its own.
     _place: KeptState | None = None
     # The inputs of the latest call that it changes, which have no place on the tape.
     _changed: Sequence[numpy.ndarray] = ()
@@ -118,43 +118,43 @@ class NativeOperator(ConfiguredOperator):
         self,
         family: NativeFamily,
         parameters: Mapping[str, str],
-        noted: Mapping[str, str],
+        annotations: Mapping[str, str],
         graphs: Sequence[Any],
         names: Sequence[str],
         outputs: Sequence[str],
         mutated: Sequence[int] = (),
         extra: int = 0,
     ) -> None:
-        super().__init__(family, parameters, noted, graphs, names, outputs, [names[index] for index in mutated])
+        super().__init__(family, parameters, annotations, graphs, names, outputs, [names[index] for index in mutated])
         self.mutated = tuple(mutated)
         self.extra = extra
         self.is_stateful = bool(family.entry.create_state)
-        self.texts = Texts(self.given, f"{self.__name__}: ")
+        self.texts = Texts(self.all_attributes, f"{self.__name__}: ")
         self._inference = Inference(
             family.binary, family.entry, self.texts, self.names[: len(self.names) - extra], self.outputs
         )
         self._kinds: dict[tuple[Kind, ...], _Kinds] = {}
         self._read = frozenset(range(self.arity)).difference(mutated) if mutated else None
         self._plan = Plan(self._read, True)
-        # Whether each series of calls has an operator of its own.
-        self.is_apart = self.is_stateful or bool(mutated)
+        # Whether each series of calls uses its own copy of the operator.
+        self.is_copied = self.is_stateful or bool(mutated)
 
     # -- calling -------------------------------------------------------------------------------------------------------
 
     def __call__(self, *arguments: Any, **attributes: Any) -> Any:
         """Call it on any mix of values: see `minpy.core.dispatch`."""
-        return dispatch.call(self.fresh() if self.is_apart else self, *arguments, **attributes)
+        return dispatch.call(self.fresh() if self.is_copied else self, *arguments, **attributes)
 
     def fresh(self) -> NativeOperator:
-        """Return the same operator for another series of calls, with a state of its own unless that is kept."""
-        if not self.is_apart:
+        """Return a copy of the operator for another series of calls, with its own state unless that is kept."""
+        if not self.is_copied:
             return self
         copy: NativeOperator = object.__new__(type(self))
         vars(copy).update(vars(self), _state=None, _changed=())
         return copy
 
     def keeping(self) -> NativeOperator:
-        """Return the same operator for an executor: its state lives as long, whatever is called in between."""
+        """Return a copy of the operator for an executor: its state lives as long as the executor."""
         copy = self.fresh()
         if self.is_stateful:
             copy._kept = copy._place = KeptState()
@@ -185,8 +185,8 @@ class NativeOperator(ConfiguredOperator):
                     return self._in_byte_order(raws)
             kinds = self._kinds_for(raws, key)
         outputs = [empty(shape, dtype) for shape, dtype in kinds.outputs.kinds]
-        if self.is_apart:
-            self._run_apart(kinds, key, raws, outputs)
+        if self.is_copied:
+            self._run_with_effects(kinds, key, raws, outputs)
         else:
             self._run(kinds.forward, raws, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -202,7 +202,7 @@ class NativeOperator(ConfiguredOperator):
         return tuple([as_array(raw, self.__name__, name) for raw, name in zip(raws, self.names, strict=True)])
 
     def _in_byte_order(self, raws: Sequence[numpy.ndarray]) -> Any:
-        """Compute on copies, of arrays whose bytes are in the other order."""
+        """Compute on copies in this machine's byte order."""
         copies = [raw if raw.dtype.isnative else readable(raw) for raw in raws]
         outputs = self.forward(*copies)
         for index in self.mutated:
@@ -212,23 +212,23 @@ class NativeOperator(ConfiguredOperator):
         return outputs
 
     def _kinds_for(self, raws: Sequence[numpy.ndarray], key: tuple[Kind, ...]) -> _Kinds:
-        """Return what there is to know for inputs of such kinds, which the library is asked."""
+        """Ask the library about inputs of such kinds, and remember the result."""
         self.require_inputs(len(raws))
         self._require_cpu()
         for name, raw in zip(self.names, raws, strict=True):
             require_dtype(raw.dtype, self.__name__, name, raw)
         kinds = _Kinds(self, key, self.output_kinds(key))
-        for oldest in [*self._kinds][: 1 - _MOST_PLANS]:  # other threads may do the same
+        for oldest in [*self._kinds][: 1 - _MAX_KINDS]:  # other threads may do the same
             self._kinds.pop(oldest, None)
         self._kinds[key] = kinds
         return kinds
 
     def output_kinds(self, kinds: Sequence[Kind]) -> list[Kind]:
         """Return the shapes and dtypes of the outputs for those of all inputs."""
-        seen = kinds[: len(kinds) - self.extra]
+        inferred = kinds[: len(kinds) - self.extra]
         self._inference.require_dense()
-        _, dtypes = self._inference.dtypes([dtype for _, dtype in seen])
-        _, shapes = self._inference.shapes([shape for shape, _ in seen])
+        _, dtypes = self._inference.dtypes([dtype for _, dtype in inferred])
+        _, shapes = self._inference.shapes([shape for shape, _ in inferred])
         return [(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True) if shape is not None and dtype]
 
     def _require_cpu(self) -> None:
@@ -240,7 +240,7 @@ class NativeOperator(ConfiguredOperator):
                 'it with setForward(..., "cpu") or setCreateOpState(..., "cpu") as well.'
             )
 
-    def _run_apart(
+    def _run_with_effects(
         self, kinds: _Kinds, key: tuple[Kind, ...], raws: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]
     ) -> None:
         """Run forward with a state, or on inputs that it changes."""
@@ -296,7 +296,7 @@ class NativeOperator(ConfiguredOperator):
             call = calls.make()
         watched = Watched(inputs, outputs) if _IS_CHECKED or WATCH.depth else None
         kept_alive = call.fill(inputs, outputs) if watched is None else call.fill(watched.inputs, watched.outputs)
-        generators = GENERATORS.take()
+        generators = GENERATORS.acquire()
         call.generators.value = generators.address
         messages = calls.message_count()
         operator_state = self._state if self.is_stateful else None
@@ -308,16 +308,16 @@ class NativeOperator(ConfiguredOperator):
                 with operator_state.lock:
                     status = calls.function(*call.arguments)
         finally:  # interrupts are raised when the library is done
-            GENERATORS.give_back(generators)
+            GENERATORS.release(generators)
         del kept_alive  # which has lived until here
         if watched is not None:
-            self._require_proper(calls.is_forward, inputs, outputs, watched, bool(status))
+            self._check_writes(calls.is_forward, inputs, outputs, watched, bool(status))
         if not status or call.workspace.used:
-            self._settle(call, calls, inputs, status, messages)
+            self._finish(call, calls, inputs, status, messages)
         calls.idle.append(call)
 
-    def _settle(self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int) -> None:
-        """Free what a call has asked for, and raise the error for one that failed."""
+    def _finish(self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int) -> None:
+        """Free the memory that a call has requested, and raise the error if it failed."""
         problems = list(call.workspace.problems)
         call.workspace.clear()
         if status:
@@ -338,7 +338,7 @@ class NativeOperator(ConfiguredOperator):
     def _backward_names(self) -> list[str]:
         return [*(f"the gradient of {name}" for name in self.outputs), *self.names, *self.outputs]
 
-    def _require_proper(
+    def _check_writes(
         self,
         is_forward: bool,
         inputs: Sequence[numpy.ndarray],
@@ -349,7 +349,7 @@ class NativeOperator(ConfiguredOperator):
         """Raise if the library has written where it must not, or left an output of forward unwritten."""
         first = 0 if is_forward else len(self.outputs)
         mutated = [first + index for index in self.mutated]
-        watched.hand_back(mutated)
+        watched.copy_back(mutated)
         names = self.argument_names(len(inputs)) if is_forward else self._backward_names()
         results = self.outputs if is_forward else [f"the gradient of {name}" for name in self.names]
         subject = f"{self.__name__}: {'forward' if is_forward else 'backward'} has"
@@ -470,11 +470,11 @@ class NativeFamily(OperatorFamily):
         raws = []
         is_raw = True
         for value in data:  # a call of which nothing is recorded is as short as it can be, and the same
-            kind = type(value)
-            if kind is NDArray and (value._node is None or not state.recording):
+            cls = type(value)
+            if cls is NDArray and (value._node is None or not state.recording):
                 raws.append(value._data)
                 is_raw = False
-            elif kind is numpy_array:
+            elif cls is numpy_array:
                 raws.append(value)
             else:
                 return super().__call__(*data, out=out, name=name, **attributes)
@@ -485,7 +485,7 @@ class NativeFamily(OperatorFamily):
         operator: Any = self.configured(attributes)
         if len(raws) != operator.arity:
             operator.require_inputs(len(raws))
-        outputs = dispatch.run(operator.fresh() if operator.is_apart else operator, raws, {})
+        outputs = dispatch.run(operator.fresh() if operator.is_copied else operator, raws, {})
         if is_raw:
             return outputs
         if type(outputs) is tuple:
@@ -493,16 +493,16 @@ class NativeFamily(OperatorFamily):
         return new_array(NDArray, outputs)
 
     def configure(
-        self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+        self, parameters: Mapping[str, str], annotations: Mapping[str, str], graphs: Sequence[Any]
     ) -> NativeOperator:
-        """Make the operator for some attributes, which the library is asked about."""
-        texts = Texts({**noted, **parameters}, f"{self.__name__}: ")
-        extra = self.extra_inputs({**noted, **parameters})
+        """Ask the library about some attributes, and make the operator for them."""
+        texts = Texts({**annotations, **parameters}, f"{self.__name__}: ")
+        extra = self.extra_inputs({**annotations, **parameters})
         inputs, outputs = self.binary.parse_attributes(self.entry, texts)
         inputs += extra
         mutated = self.binary.mutate_inputs(self.entry, texts, inputs)
         return NativeOperator(
-            self, parameters, noted, graphs, input_names(inputs), output_names(outputs), mutated, extra
+            self, parameters, annotations, graphs, input_names(inputs), output_names(outputs), mutated, extra
         )
 
     def extra_inputs(self, attributes: Mapping[str, str]) -> int:

@@ -27,9 +27,9 @@ from minpy.symbol.editing import relinked, symbol_of
 
 __all__ = ["NativePass"]
 
-_MOST_AXES = 32
-_MOST_SHOWN = 60  # characters of what is no graph
-_WITH_END = 8  # the version from which on a text that a pass gives back ends with a zero
+_MAX_AXES = 32
+_MAX_SHOWN = 60  # characters of an invalid graph in a message
+_ZERO_TERMINATED_SINCE = 8  # the version from which on a text that a pass returns ends with a zero
 _number = itertools.count(1).__next__
 
 
@@ -66,7 +66,7 @@ class NativePass(Pass):
         allocations = _Allocations(allocate, where)
         address = c_void_p()
         binary = self._binary
-        earlier = binary.message_count()
+        messages_before = binary.message_count()
         status = binary.functions["_passCallGraphPass"](
             self._entry.body,
             text,
@@ -82,9 +82,9 @@ class NativePass(Pass):
         binary.functions["_opCallFree"](address)
         allocations.finish()
         if not status:
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", earlier)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", messages_before)
         if content is None:
-            raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", earlier)
+            raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", messages_before)
         changed_graph = self._graph(content, graph)
         write_back([change for parameters in parameter_lists for change in parameters.changed()], where)
         return changed_graph
@@ -93,14 +93,14 @@ class NativePass(Pass):
         """Return the graph of a text, once it is known to be one that can be computed."""
         where = f"{self._where} gave back"
         try:
-            if self._binary.version >= _WITH_END:
+            if self._binary.version >= _ZERO_TERMINATED_SINCE:
                 document = json.loads(content.decode(), strict=False)
             else:  # what follows the graph is whatever was in that memory before
                 document, _ = json.JSONDecoder(strict=False).raw_decode(content.decode(errors="replace").lstrip())
         except (ValueError, RecursionError) as error:
             raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
         try:
-            changed_graph = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), original)
+            changed_graph = relinked(Graph.from_json(json.dumps(_sorted_graph(document, f"{where} a graph"))), original)
             symbol_of(changed_graph, f"{where} a graph that cannot be used")
         except RecursionError:
             raise LibraryError(f"{where} a graph that cannot be used: graphs are nested too deep.") from None
@@ -120,56 +120,56 @@ def _usable_size() -> Callable[[int], int] | None:
 
 
 def _content(address: int, version: int) -> bytes:
-    """Return a text that a library has allocated. Those of MXNet 1.7 may have no end: they end with the block."""
-    size = None if version >= _WITH_END else _usable_size()
+    """Return a text that a library has allocated. Those of MXNet 1.7 may lack the final zero and fill their block."""
+    size = None if version >= _ZERO_TERMINATED_SINCE else _usable_size()
     if size is None:
         return string_at(address)
     return string_at(address, size(address)).split(b"\0", 1)[0]
 
 
-def _in_order(document: Any, where: str) -> dict[str, Any]:
-    """Return a graph as files have it: of the nodes that its heads depend on, each after what it reads.
+def _sorted_graph(document: Any, where: str) -> dict[str, Any]:
+    """Return a graph as files have it: the nodes that its heads depend on, each after its inputs.
 
     MXNet's header gives back all nodes that were there or have been added, in an order of its own.
     """
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list) or not isinstance(document.get("heads"), list):
-        raise LibraryError(f"{where}: expected an object with lists of nodes and heads; it is {_short(document)}.")
+        raise LibraryError(f"{where}: expected an object with lists of nodes and heads; it is {_shortened(document)}.")
     if not document["heads"]:
         raise LibraryError(f"{where}: it has no heads; expected the outputs of the graph.")
     for number, node in enumerate(nodes):
         if not isinstance(node, dict) or not all(isinstance(node.get(key), str) for key in ("op", "name")):
             raise LibraryError(
-                f"{where}: node {number} is {_short(node)}; expected an object with the texts op and name."
+                f"{where}: node {number} is {_shortened(node)}; expected an object with the texts op and name."
             )
         _check_node(node, len(nodes), f"{where}: node {number} ({node['name']!r}, {node['op']})")
     _check_entries(document["heads"], len(nodes), f"{where}: head")
-    order = _walked(nodes, document["heads"], where)
-    places = {number: place for place, number in enumerate(order)}
+    order = _topological_order(nodes, document["heads"], where)
+    positions = {number: index for index, number in enumerate(order)}
 
-    def moved(entries: list[list[int]]) -> list[list[int]]:
-        return [[places[number], *fields] for number, *fields in entries]
+    def renumbered(entries: list[list[int]]) -> list[list[int]]:
+        return [[positions[number], *fields] for number, *fields in entries]
 
     return {
-        "nodes": [{**nodes[number], "inputs": moved(nodes[number].get("inputs", []))} for number in order],
-        "heads": moved(document["heads"]),
+        "nodes": [{**nodes[number], "inputs": renumbered(nodes[number].get("inputs", []))} for number in order],
+        "heads": renumbered(document["heads"]),
     }
 
 
 def _check_node(node: dict[str, Any], count: int, label: str) -> None:
     attributes = node.get("attrs", {})
     if not isinstance(attributes, dict) or not all(isinstance(text, str) for text in attributes.values()):
-        raise LibraryError(f"{label} has the attributes {_short(attributes)}; expected an object of texts.")
+        raise LibraryError(f"{label} has the attributes {_shortened(attributes)}; expected an object of texts.")
     _check_entries(node.get("inputs", []), count, f"{label}: input")
     subgraphs = node.get("subgraphs") or []
     if not isinstance(subgraphs, list):
-        raise LibraryError(f"{label} has the subgraphs {_short(subgraphs)}; expected a list of graphs.")
-    node["subgraphs"] = [_in_order(inner, f"{label}: subgraph {position}") for position, inner in enumerate(subgraphs)]
+        raise LibraryError(f"{label} has the subgraphs {_shortened(subgraphs)}; expected a list of graphs.")
+    node["subgraphs"] = [_sorted_graph(inner, f"{label}: subgraph {number}") for number, inner in enumerate(subgraphs)]
 
 
 def _check_entries(entries: Any, count: int, where: str) -> None:
     if not isinstance(entries, list):
-        raise LibraryError(f"{where}s are {_short(entries)}; expected a list of [node, output, version].")
+        raise LibraryError(f"{where}s are {_shortened(entries)}; expected a list of [node, output, version].")
     for position, entry in enumerate(entries):
         if (
             not isinstance(entry, list)
@@ -177,13 +177,13 @@ def _check_entries(entries: Any, count: int, where: str) -> None:
             or not all(type(part) is int and part >= 0 for part in entry)
         ):
             raise LibraryError(
-                f"{where} {position} is {_short(entry)}; expected [node, output, version], numbers from 0."
+                f"{where} {position} is {_shortened(entry)}; expected [node, output, version], numbers from 0."
             )
         if entry[0] >= count:
             raise LibraryError(f"{where} {position} is of node {entry[0]}, and there are {count} nodes.")
 
 
-def _walked(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> list[int]:
+def _topological_order(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> list[int]:
     """Return the numbers of the nodes that heads depend on, each after those that it reads."""
     order: list[int] = []
     finished: dict[int, bool] = {}
@@ -198,10 +198,8 @@ def _walked(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> 
                     stack.append((source, iter(nodes[source].get("inputs", []))))
                     break
                 if not finished[source]:
-                    path = [number_of_node for number_of_node, _ in stack]
-                    names = [
-                        repr(nodes[number_of_node]["name"]) for number_of_node in (*path[path.index(source) :], source)
-                    ]
+                    path = [visited for visited, _ in stack]
+                    names = [repr(nodes[visited]["name"]) for visited in (*path[path.index(source) :], source)]
                     raise LibraryError(f"{where}: it has a cycle: {' reads '.join(names)}.")
             else:
                 finished[number] = True
@@ -210,19 +208,19 @@ def _walked(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> 
     return order
 
 
-def _short(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
 class _Allocations:
-    """The new parameters of one run of a pass. `handle` is what the callback is given to find them.
+    """The new parameters of one run of a pass. The callback finds them by `handle`.
 
-    A body goes on to write into what it has asked for. So where it cannot have a parameter, it is given other memory
-    if there can be any, and the error is raised when it has returned.
+    A pass goes on to write into the memory that it has requested. So a refused parameter gets other memory if
+    possible, and the error is raised when the pass has returned.
     """
 
-    __slots__ = ("__weakref__", "_allocate", "_kept", "_where", "handle", "interrupt", "problems")
+    __slots__ = ("__weakref__", "_allocate", "_arrays", "_where", "handle", "interrupt", "problems")
 
     def __init__(self, allocate: Allocate, where: str) -> None:
         self.handle = _number()
@@ -230,19 +228,19 @@ class _Allocations:
         self.interrupt: BaseException | None = None
         self._allocate = allocate
         self._where = where
-        self._kept: list[numpy.ndarray] = []
+        self._arrays: list[numpy.ndarray] = []
         _ALLOCATIONS[self.handle] = self
 
     def add(self, shape: Any, ndim: int, device: bytes | None, number: int, name: bytes | None, is_arg: bool) -> Any:
         """Return the memory of a new parameter."""
-        lengths = [*shape[: min(ndim, _MOST_AXES)]] if shape and ndim > 0 else []
+        lengths = [*shape[: min(ndim, _MAX_AXES)]] if shape and ndim > 0 else []
         text = (name or b"").decode(errors="replace")
         label = f"the parameter {text!r} of shape {tuple(lengths)}"
         problem = ""
         if not text:
             problem = "a parameter without a name"
-        elif not 0 <= ndim <= _MOST_AXES or any(length < 0 for length in lengths):
-            problem = f"{label} and {ndim} axes; expected up to {_MOST_AXES} axes of lengths from 0"
+        elif not 0 <= ndim <= _MAX_AXES or any(length < 0 for length in lengths):
+            problem = f"{label} and {ndim} axes; expected up to {_MAX_AXES} axes of lengths from 0"
         elif not 0 <= number < len(DTYPES):
             problem = f"{label} and the dtype {number}; expected a number of a dtype, 0 to {len(DTYPES) - 1}"
         elif device != b"cpu":
@@ -257,7 +255,7 @@ class _Allocations:
             return None
         if problem:
             self.problems.append(problem)
-        self._kept.append(array)
+        self._arrays.append(array)
         return address_of(array)
 
     def finish(self) -> None:

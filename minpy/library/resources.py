@@ -1,10 +1,10 @@
-"""What a call of a library may ask for: working memory, generators of random numbers, the states of operators.
+"""What a library's function may request: working memory, generators of random numbers, the states of operators.
 
 Working memory is asked for through a callback; each request is a block of its own, aligned for vector loads, which
 lives until the call returns. Generators are 1024 states of the Mersenne Twister, as `std::mt19937` of the GNU C++
 library lays them out on 64-bit machines. They follow from the number given to `mx.random.seed`, as in MXNet: state k
 is seeded with `127 * seed + k`. They live on between calls. Calls that go on at the same time have sets of generators
-of their own, so that no two draw from one. States are objects of the library, destroyed when nobody needs them.
+of their own, so that no two draw from the same one. States are objects of the library, destroyed when unused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _number = itertools.count(1).__next__
 
 
 class Workspace:
-    """The blocks that one call has asked for. `handle` is what the library's callback is given to find it."""
+    """The blocks that one call has requested. The library's callback finds them by `handle`."""
 
     __slots__ = ("__weakref__", "_blocks", "handle", "interrupt", "problems", "used")
 
@@ -130,27 +130,27 @@ class _Pool:
         self._lock = threading.RLock()
         self._idle: list[Generators] = []
         self._sequence: Any = None
-        self._made = 0
+        self._count = 0
 
-    def take(self) -> Generators:
-        """Return a set that no other call uses: the first one, whenever that is free."""
+    def acquire(self) -> Generators:
+        """Return a set that no other call uses: the first one if it is free."""
         sequence = SOURCE.sequence or seed_sequence()
         if sequence is self._sequence:
             try:
                 return self._idle.pop()
             except IndexError:
-                return self._more(sequence)
-        return self._more(sequence)
+                return self._new_set(sequence)
+        return self._new_set(sequence)
 
-    def _more(self, sequence: Any) -> Generators:
+    def _new_set(self, sequence: Any) -> Generators:
         with self._lock:
             if sequence is not self._sequence:
-                self._idle, self._made, self._sequence = [], 0, sequence
-            number, self._made = self._made, self._made + 1
+                self._idle, self._count, self._sequence = [], 0, sequence
+            number, self._count = self._count, self._count + 1
         return Generators(sequence, number)
 
-    def give_back(self, generators: Generators) -> None:
-        """Take a set back after a call; sets of an earlier seed are forgotten."""
+    def release(self, generators: Generators) -> None:
+        """Return a set to the pool after a call; sets of an earlier seed are dropped."""
         if generators.sequence is self._sequence:
             if generators.number:
                 self._idle.insert(0, generators)
@@ -158,31 +158,31 @@ class _Pool:
                 self._idle.append(generators)
 
     def read(self) -> tuple[Any, list[tuple[Generators, numpy.ndarray]]]:
-        """Return where the sets stand that no call uses."""
+        """Return the seed sequence, and the states of the sets that no call uses."""
         with self._lock:
             return self._sequence, [(generators, generators.states.copy()) for generators in self._idle]
 
-    def restore(self, stand: tuple[Any, list[tuple[Generators, numpy.ndarray]]]) -> None:
-        """Put the sets back to where they stood; where there was none, a call begins with new ones."""
+    def restore(self, saved_states: tuple[Any, list[tuple[Generators, numpy.ndarray]]]) -> None:
+        """Restore what `read` has returned; if no set was in the pool then, the next call starts with a new one."""
         with self._lock:
-            self._sequence = stand[0] if stand[1] else None
-            for generators, states in stand[1]:
-                generators.states[...] = states
-            self._idle = [generators for generators, _ in stand[1]]
+            self._sequence = saved_states[0] if saved_states[1] else None
+            for generators, values in saved_states[1]:
+                generators.states[...] = values
+            self._idle = [generators for generators, _ in saved_states[1]]
 
 
 def _seed_of(sequence: Any) -> int:
-    """Return the number that was given to `mx.random.seed`, or one in its place: in forks, and without a seed."""
+    """Return the number passed to `mx.random.seed`; in forks, and without a seed, one drawn from the sequence."""
     if sequence.spawn_key or sequence.entropy > 0xFFFFFFFFFFFFFFFF:
         return int(sequence.generate_state(1)[0])
     return int(sequence.entropy)
 
 
 def _seeded(seed: int, number: int) -> numpy.ndarray:
-    """Return seeded states: of each 624 words and a position, all of 8 bytes.
+    """Return seeded states: each of 624 words and a position, all of 8 bytes.
 
     The recurrence is that of `std::mt19937`: Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998, with
-    the initialization of 2002. Beside the first, sets are seeded with other numbers.
+    the initialization of 2002. Every set but the first is seeded with other numbers.
     """
     seeds = (127 * seed + numpy.arange(RANDOM_STATES, dtype=object)) & 0xFFFFFFFF
     word = seeds.astype(numpy.uint32) ^ numpy.uint32(number * 0x9E3779B9 & 0xFFFFFFFF)
@@ -247,7 +247,7 @@ def _warn_about_creation(pointer: int, name: str, path: str) -> None:
 
 
 class KeptState:
-    """A state that lives over calls, for inputs of one kind; for others there is a new one."""
+    """A state that is kept between calls for inputs of one kind; inputs of another kind replace it."""
 
     __slots__ = ("_key", "_lock", "_state")
 

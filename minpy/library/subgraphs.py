@@ -40,7 +40,7 @@ class NativeSubgraphOperator(NativeOperator):
         self,
         family: NativeSubgraphFamily,
         parameters: Mapping[str, str],
-        noted: Mapping[str, str],
+        annotations: Mapping[str, str],
         graphs: Sequence[Symbol],
         extra: int = 0,
     ) -> None:
@@ -55,7 +55,7 @@ class NativeSubgraphOperator(NativeOperator):
         mutated = [position for position, name in enumerate(names) if name in states]
         count = len(names)
         names += [f"{'_'.join(names)}_extra{index}" for index in range(extra)]
-        super().__init__(family, parameters, noted, graphs, names, output_names(len(symbol)), mutated, extra)
+        super().__init__(family, parameters, annotations, graphs, names, output_names(len(symbol)), mutated, extra)
         self.graph = Subgraph(symbol, range(count))
         self._state_texts: Texts | None = None
 
@@ -63,7 +63,7 @@ class NativeSubgraphOperator(NativeOperator):
         """Return the attributes that a state is made from: the node's, and its graph."""
         if self._state_texts is None:
             text = graph_text(editable(self.graph.symbol), f"{self.__name__}: createOpState").decode()
-            self._state_texts = Texts({**self.given, SUBGRAPH: text}, f"{self.__name__}: ")
+            self._state_texts = Texts({**self.all_attributes, SUBGRAPH: text}, f"{self.__name__}: ")
         return self._state_texts
 
     def output_kinds(self, kinds: Sequence[Kind]) -> list[Kind]:
@@ -90,8 +90,8 @@ class NativeSubgraphFamily(NativeFamily):
         self.__doc__ = f"The subgraph operator {entry.name!r} of the native library {binary.path}."
 
     def configure(
-        self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Symbol]
+        self, parameters: Mapping[str, str], annotations: Mapping[str, str], graphs: Sequence[Symbol]
     ) -> NativeSubgraphOperator:
         """Make the operator of one node."""
-        extra = self.extra_inputs({**noted, **parameters})
-        return NativeSubgraphOperator(self, parameters, noted, graphs, extra)
+        extra = self.extra_inputs({**annotations, **parameters})
+        return NativeSubgraphOperator(self, parameters, annotations, graphs, extra)

@@ -20,7 +20,7 @@ __all__ = [
     "_update_params_on_kvstore_nccl",
 ]
 
-# From how many elements of a parameter on 'local' updates the weights on the devices instead of in the store.
+# If a parameter has at least so many elements, 'local' updates weights on the devices instead of in the store.
 _LARGE = 16 * 1024 * 1024
 
 

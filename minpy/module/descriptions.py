@@ -1,4 +1,4 @@
-"""What a module is told of its inputs: their names, and the shapes of their arrays."""
+"""The descriptions of a module's inputs: their names, and the shapes of their arrays."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw
 
 def check_all_input_names(symbol: Symbol, **names: Sequence[str] | None) -> None:
     """Check the names of a module's inputs, by their kind; unknown labels are a warning only."""
-    for kind, of_kind in names.items():
-        check_input_names(symbol, list(of_kind or []), kind, throw=kind != "label")
+    for kind, kind_names in names.items():
+        check_input_names(symbol, list(kind_names or []), kind, throw=kind != "label")
 
 
 def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, throw: bool) -> None:

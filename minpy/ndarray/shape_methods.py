@@ -13,7 +13,7 @@ __all__ = ["METHODS"]
 
 
 def _on_the_same_memory(array: Any, result: Any) -> Any:
-    """Return the array in the shape of a result that holds the same elements; writing to it writes to the array."""
+    """Return a view of the array in the shape of a result that holds the same elements."""
     return array.reshape(result.shape) if array.size else result  # without elements no one can tell
 
 

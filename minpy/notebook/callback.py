@@ -38,7 +38,7 @@ def args_wrapper(*args: Any) -> dict[str, list[Callable[..., None]]]:
     ['batch_end_callback']
     """
     callbacks: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
-    for watcher in args:
-        for name, callback in watcher.callback_args().items():
+    for logger in args:
+        for name, callback in logger.callback_args().items():
             callbacks[name].append(callback)
     return dict(callbacks)

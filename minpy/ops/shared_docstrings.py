@@ -1,4 +1,4 @@
-"""What docstrings of operators say alike, and the docstrings of the many that are one NumPy ufunc."""
+"""Texts that docstrings of operators share, and the docstrings of the many that are one NumPy ufunc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mx.optimizer.contrib`: optimizers that MXNet tried out."""
+"""`mx.optimizer.contrib`: MXNet's experimental optimizers."""
 
 from __future__ import annotations
 

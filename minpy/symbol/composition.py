@@ -24,7 +24,7 @@ from minpy.core.errors import (
 )
 from minpy.core.operator import Operator
 from minpy.core.output_counts import LearnedOutputs
-from minpy.core.signatures import REQUIRED, by_own_names, parse_attribute, warn_ignored
+from minpy.core.signatures import REQUIRED, parse_attribute, replace_synonyms, warn_ignored_attribute
 from minpy.core.state import tracing
 from minpy.custom.custom_call import prop_operator
 from minpy.custom.prop_operator import PropOperator
@@ -186,7 +186,7 @@ def _inputs_and_attributes(
     """Return (inputs by name, or a list of them if they are variadic; attributes)."""
     signature = operator.signature
     if signature.synonyms:
-        keywords = by_own_names(f"sym.{kind}", signature, keywords)
+        keywords = replace_synonyms(f"sym.{kind}", signature, keywords)
     attributes: dict[str, Any] = {}
     inputs: Any
     if signature.variadic is not None:
@@ -229,7 +229,7 @@ def parsed_attributes(operator: Operator, kind: str, values: dict[str, Any]) -> 
         elif operator.signature.open_ended:
             attributes[key] = value
         elif operator.builtin and operator.signature.ignores_attributes:
-            warn_ignored(f"sym.{kind}", operator.signature, key)
+            warn_ignored_attribute(f"sym.{kind}", operator.signature, key)
         else:
             names = [*operator.signature.inputs, *known_attributes]
             raise ArgumentError(
@@ -403,7 +403,7 @@ def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: 
         return compose_custom(operator, inputs, {}, name, None)
     if isinstance(operator, ConfiguredOperator):
         noted = current_scope().get(None)
-        if noted and noted != operator.noted:
+        if noted and noted != operator.annotations:
             operator = operator.family.configured(operator.parameters, noted, operator.graphs)
         return compose_configured(operator, inputs, name, noted)
     symbols: Any = inputs

@@ -11,7 +11,7 @@ import numpy
 
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
-from minpy.core.signatures import by_own_names
+from minpy.core.signatures import replace_synonyms
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.ops.ufunc import NUMBER_FORMS
 from minpy.symbol.composition import compose
@@ -123,7 +123,7 @@ def linspace(
 
 
 # What MXNet answers with a number, if both are.
-_OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+_NUMBER_FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "power": operator.pow,
     "maximum": max,
     "minimum": min,
@@ -151,13 +151,13 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         return function
 
     def choose(*arguments: Any, **keywords: Any) -> Any:
-        keywords = by_own_names(f"sym.{kind}", signature, keywords)
+        keywords = replace_synonyms(f"sym.{kind}", signature, keywords)
         operands = [*arguments, *(keywords[name] for name in ("lhs", "rhs")[len(arguments) :] if name in keywords)]
         numbers = [isinstance(operand, (int, float, numpy.number)) for operand in operands]
         if len(operands) != 2 or not any(numbers):
             return function(*arguments, **keywords)
-        if all(numbers) and base in _OF_NUMBERS and not keywords.keys() - {"lhs", "rhs"}:
-            return _OF_NUMBERS[base](*operands)
+        if all(numbers) and base in _NUMBER_FUNCTIONS and not keywords.keys() - {"lhs", "rhs"}:
+            return _NUMBER_FUNCTIONS[base](*operands)
         if all(numbers):
             raise ArgumentError(f"sym.{kind}: {describe(operands)}; expected a Symbol, or a Symbol and a number.")
         symbol, number = (operands[0], operands[1]) if numbers[1] else (operands[1], operands[0])

@@ -154,7 +154,7 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
                 key: text for key, text in node.attrs.items() if key in before.annotations or is_annotation(key)
             }
             operator = before.operator
-            if isinstance(operator, ConfiguredOperator) and annotations != operator.noted:
+            if isinstance(operator, ConfiguredOperator) and annotations != operator.annotations:
                 operator = operator.family.configured(operator.parameters, annotations, operator.graphs)
             return Node(operator, inputs, before.attributes, node.name, before.kind, annotations)
     graphs = [

@@ -56,7 +56,7 @@ class OperatorAroundGraph(ConfiguredOperator):
         self,
         family: OperatorFamily,
         parameters: Mapping[str, str],
-        noted: Mapping[str, str],
+        annotations: Mapping[str, str],
         graphs: Sequence[Symbol],
         extra: int = 0,
     ) -> None:
@@ -68,7 +68,7 @@ class OperatorAroundGraph(ConfiguredOperator):
         symbol = graphs[0]
         names = [*symbol.list_inputs(), *(f"extra{index}" for index in range(extra))]
         outputs = ["output"] if len(symbol) == 1 else [f"output{index}" for index in range(len(symbol))]
-        super().__init__(family, parameters, noted, graphs, names, outputs, symbol.list_auxiliary_states())
+        super().__init__(family, parameters, annotations, graphs, names, outputs, symbol.list_auxiliary_states())
         self.extra = extra
         self.graph = Subgraph(symbol, range(len(names) - extra))
 
@@ -216,9 +216,9 @@ class PythonGraphOperator(OperatorAroundGraph):
     gradient_source = "that of its graph, or of what runs it"
 
     def __init__(
-        self, family: GraphOperatorFamily, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Any
+        self, family: GraphOperatorFamily, parameters: Mapping[str, str], annotations: Mapping[str, str], graphs: Any
     ) -> None:
-        super().__init__(family, parameters, noted, graphs)
+        super().__init__(family, parameters, annotations, graphs)
         self._runner = family.strategy.runner
         self.inside: Subgraph | None = None
         if self._runner is None:
@@ -232,7 +232,7 @@ class PythonGraphOperator(OperatorAroundGraph):
 
     def _forget(self) -> None:
         self._instance: Any = None
-        self._runnable = RunnableGraph(self.__name__, self.inside or self.graph, self.given)
+        self._runnable = RunnableGraph(self.__name__, self.inside or self.graph, self.all_attributes)
 
     def fresh(self) -> PythonGraphOperator:
         """Return the same operator for another series of calls, with a state of its own."""
@@ -391,7 +391,7 @@ class GraphOperatorFamily(OperatorFamily):
         self.strategy = strategy
 
     def configure(
-        self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+        self, parameters: Mapping[str, str], annotations: Mapping[str, str], graphs: Sequence[Any]
     ) -> ConfiguredOperator:
         """Make the operator of one node."""
-        return PythonGraphOperator(self, parameters, noted, graphs)
+        return PythonGraphOperator(self, parameters, annotations, graphs)

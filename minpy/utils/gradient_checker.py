@@ -53,17 +53,17 @@ def quick_grad_check(
     >>> quick_grad_check(lambda x: np.sum(x * x), numpy.ones(3), verbose=False)
     True
     """
-    here = numpy.asarray(as_raw(arg), numpy.float64)
-    direction = (rs or numpy.random.RandomState()).standard_normal(here.shape)
+    point = numpy.asarray(as_raw(arg), numpy.float64)
+    direction = (rs or numpy.random.RandomState()).standard_normal(point.shape)
     direction = numpy.asarray(direction / numpy.linalg.norm(direction))
 
     def value(distance: float) -> float:
-        return float(numpy.sum(as_raw(fun(wrap(here + distance * direction)))))
+        return float(numpy.sum(as_raw(fun(wrap(point + distance * direction)))))
 
     numeric = (value(eps / 2) - value(-eps / 2)) / eps
-    analytic = float(numpy.sum(numpy.asarray(as_raw(grad(fun)(here))) * direction))
+    analytic = float(numpy.sum(numpy.asarray(as_raw(grad(fun)(point))) * direction))
     passed = bool(numpy.allclose(numeric, analytic, rtol=rtol, atol=atol))
     if verbose:
-        said = "The gradient is right" if passed else "The gradient is wrong"
-        print(f"{said} in this direction: {analytic} by its rule, {numeric} by differences.")
+        verdict = "The gradient is right" if passed else "The gradient is wrong"
+        print(f"{verdict} in this direction: {analytic} by its rule, {numeric} by differences.")
     return passed

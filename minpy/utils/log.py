@@ -13,14 +13,14 @@ __dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def get_logger(name: str | None = None, level: int = WARNING) -> logging.Logger:
-    """Return a logger of Python's `logging` that writes to standard error; asked again by name, the same one.
+    """Return a logger of Python's `logging` that writes to standard error; the same one for the same name.
 
     Parameters
     ----------
     name : str, optional
         None for the root logger, which is left as it is.
     level : int
-        What to be silent below; that of the first call for a name holds.
+        Messages below it are dropped; the level of the first call for a name stays.
 
     Examples
     --------

@@ -14,10 +14,10 @@ from minpy.symbol.composition import compose_family
 
 class Scaled(ConfiguredOperator):
     def forward(self, *raws):
-        return sum(raws) * float(self.given.get("factor", "2"))
+        return sum(raws) * float(self.all_attributes.get("factor", "2"))
 
     def vjp(self, answer, arguments, attributes, gradient, requires_grad):
-        return [gradient * float(self.given.get("factor", "2")) for _ in requires_grad]
+        return [gradient * float(self.all_attributes.get("factor", "2")) for _ in requires_grad]
 
     def shape_inference(self, inputs, outputs):
         return inputs, [next((one for one in inputs if one is not None), None)]
@@ -27,9 +27,9 @@ class Scaled(ConfiguredOperator):
 
 
 class ScaledFamily(OperatorFamily):
-    def configure(self, parameters, noted, graphs):
+    def configure(self, parameters, annotations, graphs):
         count = int(parameters.get("count", "1"))
-        return Scaled(self, parameters, noted, graphs, [f"data{index}" for index in range(count)], ["output"])
+        return Scaled(self, parameters, annotations, graphs, [f"data{index}" for index in range(count)], ["output"])
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_graphs(scaled):
     assert y.list_arguments() == ["a", "b"]
     assert y.list_outputs() == ["y_output"]
     assert y.attr_dict()["y"] == {"__lr_mult__": "3", "count": "2", "factor": "4", "lr_mult": "3"}
-    assert y.values[0].node.operator.given == {"__lr_mult__": "3", "count": "2", "factor": "4"}
+    assert y.values[0].node.operator.all_attributes == {"__lr_mult__": "3", "count": "2", "factor": "4"}
     assert of_symbols(scaled, a).name == "test_scaled0"
     assert scaled(a, factor=3).attr("factor") == "3"
     executor = y.bind(mx.cpu(), {"a": nd.ones(2), "b": nd.ones(2)}, {"a": nd.zeros(2)}, grad_req={"a": "add"})

@@ -364,7 +364,7 @@ def test_activations_go_when_backward_is_done() -> None:
         executor.backward()
         assert frame._residuals is None
         assert frame._env is None
-        assert frame._again is None
+        assert frame._replayed is None
 
 
 def test_the_number_of_programs_is_bounded() -> None:

@@ -51,7 +51,7 @@ def test_checked_calls_refuse_writes_to_other_inputs(monkeypatch):
 
 def test_generators_belong_to_one_call():
     mx.random.seed(11)
-    first, second = GENERATORS.take(), GENERATORS.take()
+    first, second = GENERATORS.acquire(), GENERATORS.acquire()
     assert first.address != second.address
     assert (first.number, second.number) == (0, 1)
     words = [np.ctypeslib.as_array((ctypes.c_uint64 * 625).from_address(one.address)) for one in (first, second)]
@@ -59,13 +59,13 @@ def test_generators_belong_to_one_call():
     assert words[0][624] == 624
     assert (words[0][:624] != words[1][:624]).mean() > 0.99
     for one in (first, second):
-        GENERATORS.give_back(one)
-    assert GENERATORS.take() is first, "whoever is alone gets the numbers that the seed stands for"
+        GENERATORS.release(one)
+    assert GENERATORS.acquire() is first, "whoever is alone gets the numbers that the seed stands for"
     mx.random.seed(11)
-    GENERATORS.give_back(first)
-    again = GENERATORS.take()
+    GENERATORS.release(first)
+    again = GENERATORS.acquire()
     assert again is not first, "those of an earlier seed are forgotten"
-    GENERATORS.give_back(again)
+    GENERATORS.release(again)
 
 
 def test_blocks_of_working_memory_are_apart_and_aligned():

@@ -147,7 +147,7 @@ ENTRIES = {
         from minpy.backends.native import optimizer_updates
         from minpy.backends.native.machine import llvm
         from minpy.ops.registry import OPERATORS
-        optimizer_updates._CALLS = 1
+        optimizer_updates._CALLS_BEFORE_COMPILING = 1
         update = OPERATORS['sgd_mom_update']
         arrays = [numpy.ones(100_000) for _ in range(3)]
         assert optimizer_updates.run(update, arrays, {**update.defaults, 'lr': 0.1}) or not llvm.available()""",

@@ -1,4 +1,4 @@
-"""Updates of weights as one native loop, in place: what their steps do in several passes of NumPy's.
+"""Updates of weights as one native loop, in place, where NumPy makes several passes over memory.
 
 The definition of an update is traced once for all lengths: the loop is made for one that no array has, and is run as
 far as an array reaches, in whole units; what is left of a weight is copied into memory of a unit's length, and back.
@@ -22,26 +22,26 @@ __all__ = ["run"]
 
 # Calls with the same numbers before a loop is made, of however many weights: what is trained for a few steps only, or
 # whose numbers change with every step, is not worth it.
-_CALLS = 16
-# Kinds of calls that are counted for one update: where its numbers change with every step, it stays NumPy's.
-_MOST_KINDS = 64
+_CALLS_BEFORE_COMPILING = 16
+# Sets of numbers that are counted for one update: if its numbers change with every step, it stays in NumPy.
+_MAX_ENTRIES = 64
 # The length that loops are made for, in elements.
 _LENGTH = 1 << 40
 
 
-class _Kind:
-    """What is known of one update with some numbers: how often it was called, and what has become of it."""
+class _Entry:
+    """One update with some numbers: how often it was called, and its loop once that is compiled."""
 
-    __slots__ = ("calls", "loop", "settled")
+    __slots__ = ("calls", "is_decided", "loop")
 
     def __init__(self) -> None:
         self.calls = 0
         self.loop: Callable[..., Any] | None = None
-        self.settled = False
+        self.is_decided = False
 
 
-_kinds: dict[Update, dict[Any, _Kind]] = {}
-_making = threading.Lock()
+_entries: dict[Update, dict[Any, _Entry]] = {}
+_compile_lock = threading.Lock()
 
 
 def run(
@@ -72,32 +72,32 @@ def run(
         return False
     try:
         key = (dtype, *[item for item in attributes.items() if item[0] != "lr"])
-        kinds = _kinds.setdefault(update, {})
-        kind = kinds.get(key)
-        if kind is None:
-            if len(kinds) >= _MOST_KINDS:
+        entries = _entries.setdefault(update, {})
+        entry = entries.get(key)
+        if entry is None:
+            if len(entries) >= _MAX_ENTRIES:
                 return False
-            kind = kinds.setdefault(key, _Kind())
+            entry = entries.setdefault(key, _Entry())
     except TypeError:  # some of them cannot be compared
         return False
-    if not kind.settled:
-        kind.calls += 1
+    if not entry.is_decided:
+        entry.calls += 1
         # Without waiting: in a forked child there may be nobody to wait for.
-        if kind.calls < _CALLS or not _making.acquire(blocking=False):
+        if entry.calls < _CALLS_BEFORE_COMPILING or not _compile_lock.acquire(blocking=False):
             return False
         try:
-            if not kind.settled:
-                kind.loop = _made(update, dtype, attributes)
-                kind.settled = True
+            if not entry.is_decided:
+                entry.loop = _find_loop(update, dtype, attributes)
+                entry.is_decided = True
         finally:
-            _making.release()
-    return kind.loop is not None and kind.loop(numpy.array(rates, dtype), *raws) is None
+            _compile_lock.release()
+    return entry.loop is not None and entry.loop(numpy.array(rates, dtype), *raws) is None
 
 
 # -- making loops ------------------------------------------------------------------------------------------------------
 
 
-def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
+def _find_loop(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
     """Return the loop of an update with some numbers, see `update_loop`; None where there is none."""
     from minpy.backends.native.machine import llvm
 
@@ -107,12 +107,12 @@ def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Cal
     from minpy.core.errors import MXNetError
 
     try:
-        return _compiled(update, dtype, attributes)
+        return _compile_loop(update, dtype, attributes)
     except (MXNetError, NotLowered, NotImplementedError):  # it stays NumPy's, as it is without llvmlite
         return None
 
 
-def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
+def _compile_loop(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
     from minpy.backends.native.codegen.launch_sequences import task_text
     from minpy.backends.native.codegen.update_loop import loop_text
     from minpy.backends.native.fusing.fuser import scheduled
@@ -131,7 +131,7 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     arrays = [Array((_LENGTH,), dtype, name=name) for name in map(update.signature.inputs.__getitem__, update.blocked)]
     rate = Array((), dtype, name="lr")
     emitter = Emitter()
-    results = Operators(emitter).defined(_stepped(update, attributes), rate, *arrays)
+    results = Operators(emitter).defined(_step_function(update, attributes), rate, *arrays)
     routine = optimized(Routine([Part("update", [rate, *arrays], emitter.steps, list(results))]))
     targets = [arrays[index] for index in update.moved]
     outputs = routine.parts[0].outputs
@@ -160,8 +160,8 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     return builtin(loaded.address("update"), "update", table.filled(), loaded)
 
 
-def _stepped(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function that gives what an update writes: the new weight, and the states after it."""
+def _step_function(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function that computes what an update writes: the new weight and states."""
     fixed: dict[str, Any] = {name: value for name, value in attributes.items() if name != "lr"}
     if not fixed.get("wd", 1):
         fixed["wd"] = _NoDecay()
@@ -176,7 +176,7 @@ def _stepped(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:
 
 
 class _NoDecay:
-    """A weight decay of 0, of which steps compute nothing: 0 · weight would be NaN of an infinite weight."""
+    """A weight decay of 0 that adds no steps: 0 · weight would be NaN for an infinite weight."""
 
     __array_ufunc__ = None  # arrays leave sums and products with it to it
 

@@ -58,8 +58,8 @@ class PythonExecutable(Executable):
         planner, self._planner = self._planner, None
         if planner is not None and self._steps.grad_req:
             into_gradient = _into_gradient(self._steps, facts)
-            second = (*(value.node for value in self._steps.cotangents), *self._steps.backward)
-            planner.place_backward({node: facts[node] for node in second if node in facts}, into_gradient)
+            backward_nodes = (*(value.node for value in self._steps.cotangents), *self._steps.backward)
+            planner.place_backward({node: facts[node] for node in backward_nodes if node in facts}, into_gradient)
             self.backward = self.emitter.backward(into_gradient)
 
     def context(self, calls: StepCalls) -> PythonContext:
@@ -130,7 +130,7 @@ class PythonContext(Context):
 def _into_gradient(steps: Steps, facts: Facts) -> dict[Node, Node]:
     """Return the steps that may compute straight into the array that a gradient is asked into."""
     variable_of: dict[Node, Node] = {}
-    second = set(steps.backward)
+    backward_nodes = set(steps.backward)
     counts: dict[Node, int] = {}
     for value in steps.gradients.values():
         counts[value.node] = counts.get(value.node, 0) + 1
@@ -139,7 +139,7 @@ def _into_gradient(steps: Steps, facts: Facts) -> dict[Node, Node]:
         if (
             steps.grad_req[variable] == "write"
             and counts[value.node] == 1
-            and value.node in second
+            and value.node in backward_nodes
             and fact is not None
             and fact.shape is not None
             and (fact.shape, fact.dtype) == (facts[variable].shape, facts[variable].dtype)

@@ -40,7 +40,7 @@ class Emitter:
         self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.cotangents)}
         self.gradient_names = {node: f"g{index}" for index, node in enumerate(steps.gradients)}
         self.constants: dict[str, Any] = {}
-        # What the forward part hands to the backward part: names of fresh results.
+        # The names of fresh results that the forward part passes to the backward part.
         self.kept: list[str] = []
         self.into_gradient: Mapping[Node, Node] = {}
 
@@ -202,7 +202,7 @@ class Emitter:
         return f"{out} = {self._constant(f'f{number}', NodeCall(node))}({', '.join(arguments)})"
 
     def _argument(self, node: Node, value: Value) -> str:
-        """Return an input as source; users' operators, which may keep what they see, get no part of the buffers."""
+        """Return an input as source; users' operators, which may keep their inputs, get copies of buffers."""
         expression = self._expression(value)
         if not is_trusted(node) and value.index != ANSWER:
             owners = self.facts[value.node].shares

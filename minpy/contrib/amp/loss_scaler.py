@@ -43,7 +43,7 @@ class LossScaler:
 
     @property
     def loss_scale(self) -> float:
-        """What losses are multiplied by now; what `has_overflow` has decided holds from its next call on."""
+        """The present factor of losses; a change by `has_overflow` takes effect at its next call."""
         return self._loss_scale
 
     def has_overflow(self, params: Iterable[Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minpy.core.array import PLAIN_CLASSES, Array
-from minpy.core.dispatch import meet
+from minpy.core.dispatch import array_to_follow
 from minpy.core.errors import MXNetError
 from minpy.gluon.change_counter import CHANGES
 from minpy.gluon.parameter import Parameter
@@ -79,7 +79,7 @@ class CachedOp:
         like = leaves[0]
         for leaf in leaves:
             if type(leaf) is not type(like) and leaf is not None:
-                like = leaf if like is None else meet(self.operator, like, leaf)
+                like = leaf if like is None else array_to_follow(self.operator, like, leaf)
         if self._takes_leaves and type(like) in PLAIN_CLASSES and not self.returns_numpy:
             return leaves, like
         if self.returns_numpy and like._keeps_dtype:

@@ -60,7 +60,7 @@ class TopKAccuracy(_metric.TopKAccuracy):
 
 
 class _Counts:
-    """Of each class, how often it is predicted rightly, wrongly, and not though it is right."""
+    """The true positives, false positives and false negatives of each class."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -79,8 +79,8 @@ class _Counts:
         """Return (1 + β²) TP / ((1 + β²) TP + β² FN + FP), 0 where nothing is predicted rightly."""
         counts = (self.true_positives, self.false_positives, self.false_negatives)
         hits, wrong, missed = (count.sum(keepdims=True) for count in counts) if average == "micro" else counts
-        above = (1 + beta**2) * hits
-        values = above / numpy.where(hits > 0, above + beta**2 * missed + wrong, 1)
+        weighted = (1 + beta**2) * hits
+        values = weighted / numpy.where(hits > 0, weighted + beta**2 * missed + wrong, 1)
         return values if average is None else values.mean()
 
     def correlation(self) -> float:
@@ -93,14 +93,14 @@ class _Counts:
 
 def _count(right: numpy.ndarray, predicted: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
     """Return the number of examples, and of each column how often both, the second, and the first are true."""
-    hits, says, are = (numpy.count_nonzero(flags, axis=0) for flags in (right & predicted, predicted, right))
-    return len(right), numpy.asarray(hits), says, are
+    hits, chosen, actual = (numpy.count_nonzero(flags, axis=0) for flags in (right & predicted, predicted, right))
+    return len(right), numpy.asarray(hits), chosen, actual
 
 
 _KINDS = ("binary", "multiclass", "multilabel")
 
 
-class _OfCounts(OfStatistics):
+class _CountMetric(OfStatistics):
     """A metric of counts of all examples."""
 
     def __init__(self, name: str, output_names: Names, label_names: Names, class_type: str, threshold: float) -> None:
@@ -158,8 +158,8 @@ class _OfCounts(OfStatistics):
             )
         predicted = rows.argmax(1)
         each = (right[right == predicted], predicted, right)
-        hits, says, are = (numpy.bincount(values, minlength=classes) for values in each)
-        return right.size, hits, says, are
+        hits, chosen, actual = (numpy.bincount(values, minlength=classes) for values in each)
+        return right.size, hits, chosen, actual
 
     def _require_size(self, label: numpy.ndarray, pred: numpy.ndarray, size: int) -> None:
         if label.size != size:
@@ -191,7 +191,7 @@ OutOfRangeError
 
 @named()
 @documented(sections=_SECTIONS)
-class Fbeta(_OfCounts):
+class Fbeta(_CountMetric):
     """The weighted harmonic mean of precision and recall: (1 + β²) TP / ((1 + β²) TP + β² FN + FP).
 
     van Rijsbergen, "Information retrieval", 1979, chapter 7.
@@ -274,7 +274,7 @@ class F1(Fbeta):
 
 
 @named()
-class MCC(_OfCounts):
+class MCC(_CountMetric):
     """Matthews' correlation coefficient of two classes (Matthews, 1975): between -1 and 1, 0 for guesses.
 
     (TP TN - FP FN) / √((TP + FP)(TP + FN)(TN + FP)(TN + FN)), where factors that are zero are left out.

@@ -1,4 +1,4 @@
-"""Hybridized cells that remember more than their states: what they remember goes in and out of the graph."""
+"""Hybridized cells that remember more than their states, which become further inputs and outputs of the graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Stepper", "recalled", "remembering_cells"]
 
 
 def remembering_cells(cell: Any) -> list[Any]:
-    """Return the cells inside one (and it) that remember something between steps."""
+    """Return the cells that remember something between steps: of a cell and those inside it."""
     cells = [cell] if getattr(cell, "_memory", ()) else []
     return cells + [inner for child in cell._children.values() for inner in remembering_cells(child)]
 

@@ -1,4 +1,4 @@
-"""`Graph` and `GraphNode`: a graph as text has it, which functions of users and of libraries read and edit."""
+"""`Graph` and `GraphNode`: a graph as in files, which functions of users and of libraries read and edit."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Graph:
         self._is_frozen = False
         self._order: list[GraphNode] = []
         self._consumers: dict[GraphNode, list[Entry]] | None = None
-        self._seen: tuple[list[int], list[Any]] = ([], [])  # what each of them read when the order was computed
+        self._entries: tuple[list[int], list[Any]] = ([], [])  # `_entries_read` when the order was computed
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -220,16 +220,16 @@ class Graph:
         return [*self._current()]
 
     def _current(self) -> list[GraphNode]:
-        """Return the nodes; they are walked through again if one reads something else than the last time."""
+        """Return the nodes, sorted anew if any inputs have changed since the last time."""
         if not self._is_frozen:
-            lengths, entries = self._what_is_read()
-            if lengths != self._seen[0] or [*map(id, entries)] != [*map(id, self._seen[1])]:
+            lengths, entries = self._entries_read()
+            if lengths != self._entries[0] or [*map(id, entries)] != [*map(id, self._entries[1])]:
                 self._order = ordered(self.outputs)
                 self._consumers = None
-                self._seen = self._what_is_read()
+                self._entries = self._entries_read()
         return self._order
 
-    def _what_is_read(self) -> tuple[list[int], list[Any]]:
+    def _entries_read(self) -> tuple[list[int], list[Any]]:
         lists = [self.outputs, *[node.inputs for node in self._order]]
         return [*map(len, lists)], [*chain.from_iterable(lists)]
 
@@ -339,16 +339,16 @@ class Graph:
         ArgumentValueError
             If there is a variable of that name.
         """
-        return self._added(name, array, attrs, self.new_args)
+        return self._new_variable(name, array, attrs, self.new_args)
 
     def add_auxiliary(self, name: str, array: Any, attrs: Mapping[str, Any] | None = None) -> GraphNode:
         """Return a new variable with a value, which becomes an auxiliary state; otherwise as `add_argument`.
 
         It is a state if an operator that changes it reads it, such as BatchNorm.
         """
-        return self._added(name, array, attrs, self.new_aux)
+        return self._new_variable(name, array, attrs, self.new_aux)
 
-    def _added(self, name: str, array: Any, attrs: Mapping[str, Any] | None, into: dict[str, Any]) -> GraphNode:
+    def _new_variable(self, name: str, array: Any, attrs: Mapping[str, Any] | None, into: dict[str, Any]) -> GraphNode:
         variable_names = [node.name for node in self.nodes if node.is_variable]
         if name in (*variable_names, *self.args, *self.aux, *self.new_args, *self.new_aux):
             raise ArgumentValueError(f"the graph has a variable {name!r} already; choose another name for the new one.")

@@ -64,7 +64,7 @@ class Selector:
 
 
 class Strategy:
-    """One way in which a partitioner goes through a graph: what it takes, and what becomes of that."""
+    """One way in which a partitioner goes through a graph: which nodes it selects, and what replaces them."""
 
     name: str
     family: OperatorFamily  # makes the operator of the nodes of groups, by `configured(parameters, noted, [symbol])`
@@ -93,7 +93,7 @@ class Strategy:
 
 
 class _Named:
-    """What `optimize_for` finds by a name, and gives options."""
+    """Base of what `optimize_for` looks up by name and calls with options."""
 
     name: str
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, BuildError, MissingCompilerError, describe
-from minpy.library.building.processes import how_to_install, run, shown
+from minpy.library.building.processes import command_line, install_hint, run
 
 __all__ = [
     "SUFFIX",
@@ -203,7 +203,7 @@ def _command() -> list[str]:
             if path is not None:
                 return [path]
         raise MissingCompilerError(
-            f"library.compile: there is no C++ compiler: none of {', '.join(_NAMES)} is on the PATH. {how_to_install()}"
+            f"library.compile: there is no C++ compiler: none of {', '.join(_NAMES)} is on the PATH. {install_hint()}"
         )
     path = shutil.which(variable)  # which may have blanks in it
     if path is not None:
@@ -220,7 +220,7 @@ def _command() -> list[str]:
         raise MissingCompilerError(
             f"library.compile: the environment variable CXX is {variable!r}, and there is no program {words[0]!r} "
             f"{'there' if os.path.dirname(words[0]) else 'on the PATH'}. Correct it, or unset it to use the first of "
-            f"{', '.join(_NAMES)}. {how_to_install()}"
+            f"{', '.join(_NAMES)}. {install_hint()}"
         )
     return [path, *words[1:]]
 
@@ -229,9 +229,9 @@ def _output_of(command: Sequence[str]) -> str:
     ran = run(command)
     if ran.status != 0:
         error = BuildError(
-            f"library.compile: {command[0]} does not answer as a C++ compiler does: {shown(command)} returned "
+            f"library.compile: {command[0]} does not answer as a C++ compiler does: {command_line(command)} returned "
             f"{ran.status}, and said:\n{ran.output.strip() or '(nothing)'}\n"
-            f"Set the environment variable CXX to a compiler: GCC or Clang. {how_to_install()}"
+            f"Set the environment variable CXX to a compiler: GCC or Clang. {install_hint()}"
         )
         error.command, error.output = ran.command, ran.output
         raise error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from minpy.core.errors import BuildError
 from minpy.library.building.compilers import Compiler
-from minpy.library.building.processes import Ran, shown
+from minpy.library.building.processes import CompletedCommand, command_line
 
 __all__ = ["build_error", "first_error", "has_warnings"]
 
@@ -121,7 +121,7 @@ def plain(output: str) -> str:
     return _COLORS.sub("", output)
 
 
-def build_error(compiler: Compiler, action: str, failed: Sequence[Ran]) -> BuildError:
+def build_error(compiler: Compiler, action: str, failed: Sequence[CompletedCommand]) -> BuildError:
     """Return the error for commands that failed: the first error, advice, then the whole output."""
     output = "\n".join(text for text in (plain(ran.output).strip() for ran in failed) if text)
     first, file, line = first_error(output)
@@ -135,7 +135,7 @@ def build_error(compiler: Compiler, action: str, failed: Sequence[Ran]) -> Build
         parts.append(advice)
     if output and output != first:
         parts.append(f"\nAll that it said:\n{output}")
-    commands = "\n".join(shown(ran.command) for ran in failed)
+    commands = "\n".join(command_line(ran.command) for ran in failed)
     parts.append(f"\nThe command:\n{commands}")
     error = BuildError("\n".join(parts))
     error.output, error.command = output, failed[0].command
@@ -147,7 +147,7 @@ def _advice(text: str) -> str | None:
     return next((advice for pattern, advice in _ADVICE if re.search(pattern, text)), None)
 
 
-def _ending(ran: Ran) -> str:
+def _ending(ran: CompletedCommand) -> str:
     if ran.status < 0:
         return f"It was ended by signal {-ran.status}."
     return f"It returned {ran.status}, and named no error."

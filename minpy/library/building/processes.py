@@ -1,4 +1,4 @@
-"""Compilers run as child processes: several at once, none left behind by an interrupt, or by one that hangs."""
+"""Compilers run as child processes: several at once, none left running after an interrupt or a timeout."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import IO, Any
 
 from minpy.core.errors import ArgumentValueError, BuildError, MissingCompilerError
 
-__all__ = ["TIMEOUT", "Ran", "how_to_install", "run", "run_all", "shown", "time_limit"]
+__all__ = ["TIMEOUT", "CompletedCommand", "command_line", "install_hint", "run", "run_all", "time_limit"]
 
 # The environment variable that says how many seconds a compiler may take, and how many it may where that is not set.
 TIMEOUT = "MINPY_COMPILE_TIMEOUT"
-_SECONDS = 1800.0
-_PAUSE = 0.002  # seconds between two looks at what runs: Python itself would wait up to 0.05 s
+_DEFAULT_SECONDS = 1800.0
+_POLL_SECONDS = 0.002  # seconds between two looks at what runs: Python itself would wait up to 0.05 s
 
 
 @dataclass(frozen=True)
-class Ran:
+class CompletedCommand:
     """A command that has ended."""
 
     command: tuple[str, ...]
@@ -34,13 +34,13 @@ class Ran:
     output: str  # what it wrote, errors and all
 
 
-def shown(command: Sequence[str]) -> str:
-    """Return a command as one would type it."""
+def command_line(command: Sequence[str]) -> str:
+    """Return a command as it is typed in a shell."""
     return shlex.join(command)
 
 
-def how_to_install() -> str:
-    """Return where C++ compilers come from."""
+def install_hint() -> str:
+    """Return the advice of error messages on how to install a C++ compiler."""
     return (
         "To install one: apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Fedora), xcode-select --install "
         "(macOS), conda install cxx-compiler (conda, on any system)."
@@ -51,7 +51,7 @@ def time_limit() -> float:
     """Return how many seconds a compiler may take."""
     text = os.environ.get(TIMEOUT, "").strip()
     if not text:
-        return _SECONDS
+        return _DEFAULT_SECONDS
     try:
         seconds = float(text)
     except ValueError:
@@ -61,16 +61,16 @@ def time_limit() -> float:
     return seconds
 
 
-def run(command: Sequence[str], folder: str | None = None) -> Ran:
+def run(command: Sequence[str], folder: str | None = None) -> CompletedCommand:
     """Run one command; see `run_all`."""
     return run_all([command], folder)[0]
 
 
-def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> list[Ran]:
+def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> list[CompletedCommand]:
     """Run commands, as many at once as there are processors, and return how they ended, in their order."""
-    surroundings = _surroundings(folder)
+    environment = _environment(folder)
     deadline = time.monotonic() + time_limit()
-    ended: list[Ran | None] = [None] * len(commands)
+    ended: list[CompletedCommand | None] = [None] * len(commands)
     waiting = list(enumerate(commands))[::-1]
     running: dict[int, tuple[Sequence[str], subprocess.Popen[bytes], IO[bytes]]] = {}
     try:
@@ -78,30 +78,30 @@ def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> lis
             while waiting and len(running) < (os.cpu_count() or 1):
                 position, command = waiting.pop()
                 output: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-                with _interrupts_wait():
-                    running[position] = (command, _started(command, output, surroundings), output)
+                with _interrupts_delayed():
+                    running[position] = (command, _start(command, output, environment), output)
             for position, (command, child, output) in list(running.items()):
                 status = child.poll()
                 if status is not None:
                     del running[position]
-                    ended[position] = Ran(tuple(command), status, _text(output))
+                    ended[position] = CompletedCommand(tuple(command), status, _text(output))
             if time.monotonic() >= deadline and running:
                 command = next(iter(running.values()))[0]
                 raise BuildError(
                     f"library.compile: {command[0]} has not ended after {time_limit():g} s, and was stopped. The "
-                    f"environment variable {TIMEOUT} allows more seconds.\nThe command: {shown(command)}"
+                    f"environment variable {TIMEOUT} allows more seconds.\nThe command: {command_line(command)}"
                 )
             if running:
-                time.sleep(_PAUSE)
+                time.sleep(_POLL_SECONDS)
     finally:
         for _, child, output in running.values():
-            _end(child)
+            _kill(child)
             output.close()
-    return [ran for ran in ended if ran is not None]
+    return [result for result in ended if result is not None]
 
 
-def _surroundings(folder: str | None) -> Mapping[str, str]:
-    """Return the environment of compilers: messages in English, whose words are looked for, in the user's encoding."""
+def _environment(folder: str | None) -> Mapping[str, str]:
+    """Return the environment of compilers: messages in English, because they are parsed, in the user's encoding."""
     variables = dict(os.environ)
     if "LC_ALL" in variables:
         variables["LC_CTYPE"] = variables.pop("LC_ALL")
@@ -112,23 +112,23 @@ def _surroundings(folder: str | None) -> Mapping[str, str]:
 
 
 @contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Let Ctrl-C wait while a child is started: it would be left to itself if nobody had noted it yet."""
+def _interrupts_delayed() -> Iterator[None]:
+    """Delay Ctrl-C while a child is started, which would not be killed if it were not listed as running yet."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or handler is None:
         yield
         return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-    if came:
+    if received:
         signal.raise_signal(signal.SIGINT)
 
 
-def _started(command: Sequence[str], output: IO[bytes], surroundings: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], output: IO[bytes], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     settings: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     try:
         return subprocess.Popen(
@@ -136,7 +136,7 @@ def _started(command: Sequence[str], output: IO[bytes], surroundings: Mapping[st
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=dict(surroundings),
+            env=dict(environment),
             **settings,
         )
     except BaseException as error:
@@ -144,18 +144,18 @@ def _started(command: Sequence[str], output: IO[bytes], surroundings: Mapping[st
         if isinstance(error, OSError):
             raise MissingCompilerError(
                 f"library.compile: {command[0]} cannot be run: {error.strerror or error}. Set the environment variable "
-                f"CXX to a C++ compiler that can. {how_to_install()}"
+                f"CXX to a C++ compiler that can. {install_hint()}"
             ) from error
         raise
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill a compiler and what it has started: a driver's children do the work."""
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """Kill a compiler and its child processes, which do the work."""
     if child.returncode is None:
         if sys.platform == "win32":
             child.kill()
         else:
-            os.killpg(child.pid, signal.SIGKILL)  # it is not waited for yet: its number is still its own
+            os.killpg(child.pid, signal.SIGKILL)  # before `wait`, so the process number cannot be reused yet
         child.wait()
 
 

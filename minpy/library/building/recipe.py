@@ -14,7 +14,7 @@ from minpy.files import access_error, checked_path
 from minpy.library.building.cache import Cache, digest
 from minpy.library.building.compilers import SUFFIX, Compiler, files_among, find_compiler, from_environment, split_flags
 from minpy.library.building.diagnostics import build_error, has_warnings, plain
-from minpy.library.building.processes import run_all, shown
+from minpy.library.building.processes import command_line, run_all
 
 __all__ = ["BuildPlan", "Recipe", "Source", "checked_name", "checked_sources", "default_name", "included", "key_of"]
 
@@ -271,7 +271,7 @@ class BuildPlan:
         outputs = []
         for step in (commands, [link]):
             for command in step:
-                say(shown(command))
+                say(command_line(command))
             finished = run_all(step, folder)
             failed = [ran for ran in finished if ran.status != 0]
             if failed:
@@ -283,7 +283,7 @@ class BuildPlan:
         if not os.path.isfile(built) or not os.path.getsize(built):
             raise BuildError(
                 f"library.compile: {self._compiler.name} has reported no error, and has made no library. The command:\n"
-                f"{shown(link)}"
+                f"{command_line(link)}"
             )
         ingredients = {name: value for name, value in self._ingredients.items() if name != "macros"}
         return built, {"warnings": text if has_warnings(text) else "", "made of": ingredients}

@@ -1,4 +1,4 @@
-"""Products of two matrices, and the product of a layer, put to NumPy's BLAS in the way in which it is the fastest.
+"""Products of two matrices, and the product of a layer, by the fastest way to call NumPy's BLAS.
 
 Both ways give the same sums of the same products; measured numbers are in docs/performance.md.
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["dot", "is_half", "linear", "matmul", "matrix_product", "toward_rows", "turns", "widened"]
+__all__ = ["dot", "is_faster_transposed", "is_half", "linear", "matmul", "matrix_product", "rows_gradient", "widened"]
 
 _HALF = np.dtype(np.float16)
 
@@ -57,14 +57,14 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     return out
 
 
-def turns(rows: tuple[int, ...], weight: tuple[int, ...], dtype: np.dtype) -> bool:
+def is_faster_transposed(rows: tuple[int, ...], weight: tuple[int, ...], dtype: np.dtype) -> bool:
     """Tell from the shapes of two matrices whether weight · rowsᵀ is computed faster than rows · weightᵀ."""
     (count, width), outputs = rows, weight[0]
     few = 8 <= count <= min(128, outputs) and (width >= 512 or (width >= 256 and count <= 32))
     return few and dtype.char in "fd" and dtype.isnative
 
 
-def toward_rows(gradient: np.ndarray, weight: np.ndarray, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
+def rows_gradient(gradient: np.ndarray, weight: np.ndarray, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
     """Return gradient · weight, the gradient of `rows`, in `out` or a fresh array, which lies as `rows` do."""
     result = out
     if out is None and rows.flags.f_contiguous and not rows.flags.c_contiguous and gradient.dtype == weight.dtype:
@@ -87,13 +87,13 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
             return product if bias is not None and bias.dtype != _HALF else product.astype(_HALF)
         np.copyto(out, product, casting="same_kind")
         return out
-    if rows.dtype == weight.dtype and turns(rows.shape, weight.shape, rows.dtype):
+    if rows.dtype == weight.dtype and is_faster_transposed(rows.shape, weight.shape, rows.dtype):
         result = np.empty((len(rows), len(weight)), rows.dtype, "F") if out is None else out
         in_place = result.flags.f_contiguous and result.dtype == rows.dtype
-        turned = matrix_product(weight, rows.T, result.T if in_place else None).T
+        computed = matrix_product(weight, rows.T, result.T if in_place else None).T
         if bias is not None and bias.dtype == result.dtype == rows.dtype:
-            return np.add(turned, bias, result)
-        np.copyto(result, turned, casting="same_kind")
+            return np.add(computed, bias, result)
+        np.copyto(result, computed, casting="same_kind")
     else:
         result = matrix_product(rows, weight.T, out)
     if bias is None:

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import merge_lengths, product, replace_length, with_axes
-from minpy.ops.kernels.matrix_products import dot, is_half, linear, matrix_product, toward_rows, widened
+from minpy.ops.kernels.matrix_products import dot, is_half, linear, matrix_product, rows_gradient, widened
 from minpy.ops.kernels.row_reductions import ones
 from minpy.ops.registry import operator
 
@@ -118,14 +118,14 @@ def _data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: i
 def _raw_data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: toward_rows(g, weight, data)
+        return lambda g: rows_gradient(g, weight, data)
     return lambda g: np.reshape(matrix_product(np.reshape(g, (-1, num_hidden)), weight), shape)
 
 
 @fully_connected.def_grad_into(argnum=0)
 def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     if data.ndim == 2:
-        return lambda g, out: toward_rows(g, weight, data, out)
+        return lambda g, out: rows_gradient(g, weight, data, out)
     rows = _flat_rows(data.shape, flatten)
     return lambda g, out: matrix_product(g.reshape(rows[0], num_hidden), weight, out.reshape(rows))
 

@@ -23,7 +23,7 @@ __all__ = ["roi_pooling"]
 
 Ints = tuple[int, ...]
 
-_LOW = (1 << 32) - 1
+_LOW_BITS = (1 << 32) - 1
 
 
 def _ranks(data: np.ndarray) -> np.ndarray:
@@ -76,32 +76,32 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
     top, bottom = _bins(corners[:, 1], corners[:, 3], tall, height)
     left, right = _bins(corners[:, 0], corners[:, 2], wide, width)
     pixels = np.arange(height * width).reshape(height, width)
-    keys = (_ranks(data) << 32) | (_LOW - pixels)
+    keys = (_ranks(data) << 32) | (_LOW_BITS - pixels)
     table = np.ascontiguousarray(keys.transpose(0, 2, 3, 1))
-    whole = (len(boxes), tall, wide)
+    grid_shape = (len(boxes), tall, wide)
 
     def spread(values: np.ndarray, axis: int) -> np.ndarray:
         """Return a number of each box, and of each of its bins along an axis, for all bins of all boxes."""
         along = values[:, None, None] if axis == 0 else np.expand_dims(values, 3 - axis)
-        return np.broadcast_to(along, whole).reshape(-1)
+        return np.broadcast_to(along, grid_shape).reshape(-1)
 
     y0, y1, x0, x1 = spread(top, 1), spread(bottom, 1), spread(left, 2), spread(right, 2)
     image = spread(images, 0)
-    full = np.flatnonzero((y1 > y0) & (x1 > x0))
-    levels = np.stack([_levels(y1 - y0), _levels(x1 - x0)])[:, full]
+    filled_bins = np.flatnonzero((y1 > y0) & (x1 > x0))
+    levels = np.stack([_levels(y1 - y0), _levels(x1 - x0)])[:, filled_bins]
     positions = np.full((len(image), channels), -1, np.int64)
-    down = 0
+    row_level = 0
     for level in np.unique(levels[0]):
-        while down < level:
-            table = _doubled(table, 1, 1 << down)
-            down += 1
+        while row_level < level:
+            table = _doubled(table, 1, 1 << row_level)
+            row_level += 1
         chosen = levels[0] == level
-        part, across = table, 0
+        part, column_level = table, 0
         for power in np.unique(levels[1][chosen]):
-            while across < power:
-                part = _doubled(part, 2, 1 << across)
-                across += 1
-            bins = full[chosen & (levels[1] == power)]
+            while column_level < power:
+                part = _doubled(part, 2, 1 << column_level)
+                column_level += 1
+            bins = filled_bins[chosen & (levels[1] == power)]
             rows, stride = part.reshape(math.prod(part.shape[:3]), channels), part.shape[2]
             firsts = image[bins] * part.shape[1]
             tops, bottoms = (firsts + y0[bins]) * stride, (firsts + y1[bins] - (1 << level)) * stride
@@ -109,10 +109,10 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
             best = rows[tops + lefts]
             for places in (tops + rights, bottoms + lefts, bottoms + rights):
                 np.maximum(best, rows[places], out=best)
-            positions[bins] = _LOW - (best & _LOW)
+            positions[bins] = _LOW_BITS - (best & _LOW_BITS)
     planes = (image[:, None] * channels + np.arange(channels)) * (height * width)
     positions = np.where(positions < 0, -1, positions + planes)
-    return np.ascontiguousarray(positions.reshape(*whole, channels).transpose(0, 3, 1, 2))
+    return np.ascontiguousarray(positions.reshape(*grid_shape, channels).transpose(0, 3, 1, 2))
 
 
 @operator(name="_pick_flat", public=False, shape_only=(0,), zero=(1,))

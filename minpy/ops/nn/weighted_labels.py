@@ -1,4 +1,4 @@
-"""Labels of samples that have weights: where the weight is 0 a label stands for nothing, and may be any number."""
+"""Labels of weighted samples: where the weight is 0, the label is ignored, and may be any number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["labels_that_count"]
 def labels_that_count(label: np.ndarray, weight: np.ndarray, data: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Return labels, those whose weight is 0 clipped to the numbers of classes, which the data has along an axis.
 
-    Of labels and weights whose shapes do not fit it returns the labels as they are: whoever multiplies says so.
+    If the shapes of labels and weights do not fit, the labels are returned as they are: the product raises then.
     """
     shape = np.shape(data)
     axis = range(len(shape))[axis]
@@ -25,14 +25,14 @@ def labels_that_count(label: np.ndarray, weight: np.ndarray, data: np.ndarray, *
     if np.size(label) * classes != np.size(data) or not classes:
         return np.array(label)
     try:
-        whole = np.broadcast_shapes(lengths, np.shape(weight))
+        full_shape = np.broadcast_shapes(lengths, np.shape(weight))
     except ValueError:
         return np.array(label)
-    counts = np.broadcast_to(np.not_equal(weight, 0), whole)
-    new = len(whole) - len(lengths)
-    broadcast = tuple(new + place for place, length in enumerate(lengths) if whole[new + place] != length)
-    if new or broadcast:  # a label that is read more than once counts where one of the weights does
-        counts = np.any(counts, axis=(*range(new), *broadcast), keepdims=True)
+    counts = np.broadcast_to(np.not_equal(weight, 0), full_shape)
+    leading = len(full_shape) - len(lengths)
+    broadcast = tuple(leading + place for place, length in enumerate(lengths) if full_shape[leading + place] != length)
+    if leading or broadcast:  # a label that is read more than once counts where one of the weights does
+        counts = np.any(counts, axis=(*range(leading), *broadcast), keepdims=True)
     counts = np.reshape(counts, np.shape(label))
     last = min(classes - 1, np.iinfo(label.dtype).max) if label.dtype.kind in "iu" else classes - 1
     numbers = np.where(np.equal(label, label), label, np.zeros_like(label))  # NaN is 0

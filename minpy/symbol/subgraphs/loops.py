@@ -72,10 +72,10 @@ class _Loop(ControlFlow):
         raise NotImplementedError(f"{type(self).__name__} defines no _length.")
 
     def _example(self, raws: Sequence[Any]) -> list[Any]:
-        """Return what has the shapes and dtypes of the body's variables."""
+        """Return arrays, or stand-ins, with the shapes and dtypes of the body's variables."""
         arrays: list[Any] = self.body.inputs_of(raws)
         for position in self.data_positions:
-            arrays[position] = Shaped(_of_slice(arrays[position].shape), arrays[position].dtype)
+            arrays[position] = Shaped(_slice_shape(arrays[position].shape), arrays[position].dtype)
         return arrays
 
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
@@ -129,12 +129,12 @@ class _Loop(ControlFlow):
             self._run(arguments, bool(attributes.get("training")), True, frozenset(requires_grad))
         upstream = gradient if type(gradient) is tuple else (gradient,)
         totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in requires_grad}
-        carried = [*upstream[stacked:]]
+        state_gradients = [*upstream[stacked:]]
         if self._frames:
             self._move(body.inputs_of(arguments))
             self._ready(self._frames, body, example, requests)
-            carried = self._iterate_backward(upstream, carried, arguments, totals)
-        for position, part in zip(self.state_positions, carried, strict=True):
+            state_gradients = self._iterate_backward(upstream, state_gradients, arguments, totals)
+        for position, part in zip(self.state_positions, state_gradients, strict=True):
             if body.sources[position] in totals:
                 totals[body.sources[position]] += part
         return [totals[index] for index in requires_grad]
@@ -158,51 +158,51 @@ class _Loop(ControlFlow):
     def _iterate_backward(
         self,
         upstream: Sequence[numpy.ndarray],
-        carried: list[numpy.ndarray],
+        state_gradients: list[numpy.ndarray],
         arguments: Sequence[Any],
         totals: dict[int, numpy.ndarray],
     ) -> list[numpy.ndarray]:
-        """Add to the gradients of data and of what is captured; return those of the first states."""
+        """Add to the gradients of data and of captured inputs; return those of the first states."""
         body, stacked = self.body, self.stacked
         roles = [
             (node, position, source)
             for position, (node, source) in enumerate(zip(body.variables, body.sources, strict=True))
             if node in self._frames[0].program.steps.grad_req
         ]
-        fixed: Gradients = {}
+        captured_gradients: Gradients = {}
         slices: list[tuple[Node, numpy.ndarray]] = []
-        moving: list[tuple[Node, int]] = []
+        state_variables: list[tuple[Node, int]] = []
         for node, position, source in roles:
             like = arguments[source]
             if position in self.state_positions:
-                moving.append((node, self.state_positions.index(position)))
+                state_variables.append((node, self.state_positions.index(position)))
             elif position in self.data_positions:
                 whole = totals.get(source)
                 repeated = sum(body.sources[data_position] == source for data_position in self.data_positions) > 1
                 whole = numpy.empty(like.shape, like.dtype) if whole is None or repeated else whole
-                slices.append((node, whole.reshape(-1, *_of_slice(whole.shape))))
+                slices.append((node, whole.reshape(-1, *_slice_shape(whole.shape))))
             else:
-                fixed[node] = numpy.zeros(like.shape, like.dtype)
+                captured_gradients[node] = numpy.zeros(like.shape, like.dtype)
         first_states = [arguments[body.sources[position]] for position in self.state_positions]
         zeros = [numpy.zeros(like.shape, like.dtype) for like in first_states]
-        spares: list[list[numpy.ndarray]] = [[numpy.empty_like(zero) for zero in zeros] for _ in range(2)]
+        state_buffers: list[list[numpy.ndarray]] = [[numpy.empty_like(zero) for zero in zeros] for _ in range(2)]
         for number in reversed(range(self._count)):
-            heads = [*(part[number, ...] for part in upstream[:stacked]), *carried]
-            buffers = {**fixed, **{node: whole[number] for node, whole in slices}}
-            into = spares[number % 2]
-            buffers.update((node, into[index]) for node, index in moving)
+            heads = [*(part[number, ...] for part in upstream[:stacked]), *state_gradients]
+            buffers = {**captured_gradients, **{node: whole[number] for node, whole in slices}}
+            targets = state_buffers[number % 2]
+            buffers.update((node, targets[index]) for node, index in state_variables)
             self._frames[number].backward(heads, buffers)
-            carried = [*zeros]
-            for _, index in moving:
-                carried[index] = into[index]
+            state_gradients = [*zeros]
+            for _, index in state_variables:
+                state_gradients[index] = targets[index]
         for node, _, source in roles:
-            if node in fixed and source in totals:
-                totals[source] += fixed[node]
+            if node in captured_gradients and source in totals:
+                totals[source] += captured_gradients[node]
         for node, whole in slices:
             source = body.sources[body.variables.index(node)]
             if source in totals and not numpy.may_share_memory(totals[source], whole):
                 totals[source] += whole.reshape(totals[source].shape)
-        return carried
+        return state_gradients
 
     # -- inference -------------------------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class _Loop(ControlFlow):
         def row_of(shape: Any) -> Any:
             if shape is not None and len(shape) == 0:
                 raise ShapeError("there is no axis to loop over: shape ()")
-            return None if shape is None else _of_slice(shape)
+            return None if shape is None else _slice_shape(shape)
 
         def rows_like(shape: Any) -> Any:  # rows of shape (1,) may be of an array of one axis or of two
             return None if shape is None or (len(shape) == 1 and shape[0] in (1, UNKNOWN)) else (length, *shape)
@@ -230,7 +230,7 @@ class _Loop(ControlFlow):
         )
 
 
-def _of_slice(shape: Sequence[Any]) -> tuple[Any, ...]:
+def _slice_shape(shape: Sequence[Any]) -> tuple[Any, ...]:
     """Return the shape of a slice along the first axis; of an array of one axis it is an array, as MXNet's are."""
     return (*shape[1:],) if len(shape) > 1 else (1,)
 

@@ -160,7 +160,7 @@ def test_watched_arrays_have_room_for_the_widest_dtype(dtype):
     assert watched.changed(()) is watched.overrun() is None
     watched.outputs[0][...] = x
     assert watched.unwritten() is None
-    behind = watched._behind_outputs[0]
+    behind = watched._output_padding[0]
     assert watched.outputs[0].nbytes + behind.nbytes >= 6 * 8 + 64
     behind[-1] = 0
     assert watched.overrun() == (False, 0)

@@ -536,7 +536,7 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_constants_that_are_large_are_not_kept(monkeypatch: pytest.MonkeyPatch, kernels: Path) -> None:
-    monkeypatch.setattr(identity_module, "MOST_BYTES", 8)
+    monkeypatch.setattr(identity_module, "MAX_CONSTANT_BYTES", 8)
     symbol, arrays = MORE["constants with axes"]
     for _ in range(2):
         assert not recalled(run(symbol, arrays)[0])

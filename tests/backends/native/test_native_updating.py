@@ -35,8 +35,8 @@ _serial = count()
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Loops are made at the first call; each test counts for itself."""
-    monkeypatch.setattr(optimizer_updates, "_CALLS", 1)
-    monkeypatch.setattr(optimizer_updates, "_kinds", {})
+    monkeypatch.setattr(optimizer_updates, "_CALLS_BEFORE_COMPILING", 1)
+    monkeypatch.setattr(optimizer_updates, "_entries", {})
 
 
 def arrays_of(update, size, dtype, seed=0):
@@ -70,7 +70,7 @@ def test_loops_make_the_steps_of_numpy(name, chosen, dtype):
         attributes = attributes_of(update, **chosen, lr=0.1 / (step + 1))
         assert optimizer_updates.run(update, given, attributes), "NumPy has done it"
         made_by_numpy(update, expected, attributes)
-    (kind,) = optimizer_updates._kinds[update].values()  # whatever the rate
+    (kind,) = optimizer_updates._entries[update].values()  # whatever the rate
     assert kind.loop is not None
     tolerance = 2e-5 if dtype == "float32" else 1e-12
     for position, (one, other) in enumerate(zip(given, expected, strict=True)):
@@ -104,7 +104,7 @@ def test_adamw_and_adamax_are_loops():
         results.append([array.asnumpy() for array in (*weights, *state, *averages)])
     for native, expected in zip(*results, strict=True):
         numpy.testing.assert_allclose(native, expected, 2e-5, 2e-5)
-    loops = {update.__name__: kinds.values() for update, kinds in optimizer_updates._kinds.items()}
+    loops = {update.__name__: kinds.values() for update, kinds in optimizer_updates._entries.items()}
     assert sum(kind.loop is not None for kind in loops["adamax_update"]) == 1  # and none for its second step's rate
     assert sorted(kind.loop is not None for kind in loops["_adamw_update"]) == [False, True]
 
@@ -165,17 +165,17 @@ def test_switches_switch_it_off():
 
 
 def test_numbers_that_always_change_are_counted_no_more(monkeypatch):
-    monkeypatch.setattr(optimizer_updates, "_CALLS", 100)
+    monkeypatch.setattr(optimizer_updates, "_CALLS_BEFORE_COMPILING", 100)
     update = OPERATORS["sgd_update"]
     given = arrays_of(update, _LARGE, "float32")
-    for step in range(3 * optimizer_updates._MOST_KINDS):
+    for step in range(3 * optimizer_updates._MAX_ENTRIES):
         assert not optimizer_updates.run(update, given, attributes_of(update, wd=0.5 / (step + 1)))
-    assert len(optimizer_updates._kinds[update]) == optimizer_updates._MOST_KINDS
+    assert len(optimizer_updates._entries[update]) == optimizer_updates._MAX_ENTRIES
 
 
 def test_many_weights_are_one_call(monkeypatch):
     """With batches of another size at each step no loop is made for each of them, however many weights there are."""
-    monkeypatch.setattr(optimizer_updates, "_CALLS", 3)
+    monkeypatch.setattr(optimizer_updates, "_CALLS_BEFORE_COMPILING", 3)
     update = OPERATORS["sgd_update"]
     given = arrays_of(update, (70, 100), "float32") * 20
     for size in range(1, 9):

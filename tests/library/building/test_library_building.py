@@ -26,7 +26,7 @@ from minpy.library import building
 from minpy.library.building import cache, compilers, recipe
 from minpy.library.building.cache import Cache
 from minpy.library.building.compilers import split_flags
-from minpy.library.building.processes import Ran
+from minpy.library.building.processes import CompletedCommand
 from minpy.library.building.recipe import Recipe, Source, included, key_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the fake compiler is a shell script")
@@ -169,7 +169,7 @@ class TestKey:
         with pytest.MonkeyPatch.context() as patch:
             compiler = compilers.Compiler(one["command"], one["version"], one["target"], one["macros"])
             patch.setattr(recipe, "find_compiler", lambda flags: compiler)
-            patch.setattr(recipe, "run_all", lambda commands: [Ran(("g++",), 0, rule)])
+            patch.setattr(recipe, "run_all", lambda commands: [CompletedCommand(("g++",), 0, rule)])
             patch.setenv("CXXFLAGS", " ".join(one["CXXFLAGS"]))
             patch.setenv("LDFLAGS", " ".join(one["LDFLAGS"]))
             patch.setenv("CPATH", one["CPATH"])

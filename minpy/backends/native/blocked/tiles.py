@@ -30,7 +30,7 @@ def product_body(matrices: Matrices, blocking: Blocking, is_shared: bool) -> str
 
 @dataclass(frozen=True)
 class _Pointers:
-    """Where a tile finds what it reads, and what it writes: sums are added to something, or stored as they are."""
+    """The pointers that a tile reads and writes through: sums are added to `added`, if there is one, and stored."""
 
     first: str
     second: str

@@ -1,6 +1,6 @@
-"""What decides what becomes of a translated program, as one digest: by it, what was planned once is found again.
+"""The cache key of a translated program: a digest of everything that its plan depends on.
 
-Everything in it is written out: the steps with all that they are, constants with their bytes, what callers ask for,
+Everything is written out: the steps with all their fields, constants with their bytes, what callers ask for,
 the processor, versions, and when each file that plans are made with was changed. What cannot be written out, such as a
 function that closes over something, has no digest, and is planned anew in every process. Nothing is left out because it
 seems not to matter: a plan of something else would compute that.
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from minpy.backends.native.translating import Translation
     from minpy.graph.schedule import Steps
 
-__all__ = ["MOST_BYTES", "identity"]
+__all__ = ["MAX_CONSTANT_BYTES", "identity"]
 
-# Programs with constants of more bytes are not kept.
-MOST_BYTES = 2**20
+# Programs with constants of more bytes are not cached.
+MAX_CONSTANT_BYTES = 2**20
 
 
 def identity(steps: Steps, translation: Translation, options: Mapping[str, Any]) -> str | None:
@@ -179,7 +179,7 @@ class _Writer(pickle.Pickler):
                 raise pickle.PicklingError(f"{value} is none of NumPy's.")
             return str, (name,)
         if isinstance(value, (numpy.generic, numpy.ndarray)):
-            if value.dtype.hasobject or value.nbytes > MOST_BYTES:
+            if value.dtype.hasobject or value.nbytes > MAX_CONSTANT_BYTES:
                 raise pickle.PicklingError("an array is too large, or of objects.")
         elif isinstance(value, _NAMED):
             if str(value.__module__).partition(".")[0] not in ("minpy", "numpy", "builtins", "functools"):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.backends.native.caching.cache_key import MOST_BYTES, identity
+from minpy.backends.native.caching.cache_key import MAX_CONSTANT_BYTES, identity
 from minpy.backends.native.language import Call
 from minpy.backends.native.machine import llvm
 from minpy.backends.native.machine.code_cache import Store
@@ -79,7 +79,7 @@ def _cached_plan(key: str, translation: Translation) -> Plan | None:
 
 
 def _store(key: str, plan: Plan, translation: Translation) -> None:
-    """Keep what runs a program, if that can be written."""
+    """Cache the plan of a program, if it can be pickled."""
     file = io.BytesIO()
     try:
         _Pickler(file, translation).dump(plan)
@@ -111,7 +111,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, numpy.ufunc):  # pickled by itself, its module would be searched for
             return "ufunc", value.__name__
         if isinstance(value, numpy.ndarray) and (
-            value.nbytes > MOST_BYTES or value.dtype.hasobject or not value.flags.c_contiguous
+            value.nbytes > MAX_CONSTANT_BYTES or value.dtype.hasobject or not value.flags.c_contiguous
         ):
             raise pickle.PicklingError("an array is too large, or of a kind that is not kept.")
         return None

@@ -83,16 +83,16 @@ def loop_text(
         arrays = [code.data(instance) for instance in instances]
         rate = code.address(rates, kind, row.counter)
         units = code.put(f"udiv i64 {size}, {unit}")
-        alone, tail, end = (code.new_block() for _ in range(3))
+        unshared, tail, end = (code.new_block() for _ in range(3))
         code.go_on_if(code.put(f"icmp ne i64 {units}, 0"), tail)
         fill(arrays, rate)
         if least_shared is not None:
-            code.go_on_if(code.put(f"icmp uge i64 {units}, {least_shared}"), alone)
+            code.go_on_if(code.put(f"icmp uge i64 {units}, {least_shared}"), unshared)
             code.share(task, "%block", units)
             code.do(f"br label %{tail}")
         else:
-            code.do(f"br label %{alone}")
-        code.begin(alone)
+            code.do(f"br label %{unshared}")
+        code.begin(unshared)
         code.do(f"call void @{task}(ptr %block, i64 0, i64 {units}, i64 0)")
         code.do(f"br label %{tail}")
         code.begin(tail)
@@ -100,13 +100,13 @@ def loop_text(
         tail_size = code.put(f"sub i64 {size}, {done}")
         code.go_on_if(code.put(f"icmp ne i64 {tail_size}, 0"), end)
         nbytes = code.put(f"mul i64 {tail_size}, {itemsize}")
-        beyond = code.put(f"sub i64 {unit * itemsize}, {nbytes}")
+        unused = code.put(f"sub i64 {unit * itemsize}, {nbytes}")
         tails = [code.address(array, kind, done) for array in arrays]
         pads = [code.address("%pads", kind, index * unit) for index in range(count)]
         for array_tail, pad in zip(tails, pads, strict=True):
             copy(array_tail, pad, nbytes)
             code.do(
-                f"call void @llvm.memset.p0.i64(ptr {code.address(pad, kind, tail_size)}, i8 0, i64 {beyond}, i1 false)"
+                f"call void @llvm.memset.p0.i64(ptr {code.address(pad, kind, tail_size)}, i8 0, i64 {unused}, i1 false)"
             )
         fill(pads, rate)
         code.do(f"call void @{task}(ptr %block, i64 0, i64 1, i64 0)")

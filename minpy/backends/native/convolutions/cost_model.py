@@ -102,7 +102,7 @@ def choose(problem: Problem, computed: str, processor: Processor, inference: boo
         if covers_winograd(problem, computed):
             cycles_by_kind["winograd"] = winograd_cycles(problem, computed, processor, channels_last=False)
         cycles_by_kind["columns"] = _columns(problem, computed, processor)
-    cycles = tuple(sorted(cycles_by_kind.items(), key=lambda way: way[1]))
+    cycles = tuple(sorted(cycles_by_kind.items(), key=lambda item: item[1]))
     return Plan(cycles[0][0], computed, problem, cycles)
 
 

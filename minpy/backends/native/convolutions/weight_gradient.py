@@ -53,9 +53,9 @@ class _Writer:
         self.pieces = pieces
         self.channels = problem.channels // problem.groups
         self.count = problem.filters // problem.groups
-        self.filters, self.together = _blocks(self.count, self.channels, self.taps, processor)
+        self.filters, self.chunk = _blocks(self.count, self.channels, self.taps, processor)
         self.blocks = -(-self.count // self.filters)
-        self.channel_blocks = -(-self.channels // self.together)
+        self.channel_blocks = -(-self.channels // self.chunk)
         self.lanes = VectorsOfBatch.of(problem.batch, processor.lanes(problem.itemsize))
         self.width, self.vectors = self.lanes.width, self.lanes.count
         self.code = Emitter(problem.element, self.width)
@@ -67,7 +67,7 @@ class _Writer:
         self.tile_rows = max(1, min(height, room // (length * self.tile_vectors * per_vector)))
         self.tile_rows = -(-height // -(-height // self.tile_rows))
         self.layers, self.bands = -(-self.vectors // self.tile_vectors), -(-height // self.tile_rows)
-        self.sums = self.filters * self.together * self.taps
+        self.sums = self.filters * self.chunk * self.taps
         units = problem.groups * self.blocks
         by_channels = self.channel_blocks > 1 and (units == 1 or (units % 2 and units < 5))
         self.split, self.splits = ("channels", self.channel_blocks) if by_channels else ("units", units)
@@ -114,13 +114,13 @@ class _Writer:
         number = code.add(code.multiply(layer, self.bands), band)
         first, last = (code.compare("eq", number, n) if steps > 1 else True for n in (0, steps - 1))
         with (
-            code.loop(*self.range_of("channels", self.channel_blocks)) as some,
+            code.loop(*self.range_of("channels", self.channel_blocks)) as group_index,
             code.loop(0, problem.kernel[0]) as i,
             code.loop(0, self.pieces) as piece,
         ):
-            channel = code.smaller(code.multiply(some.index, self.together), self.channels - self.together)
+            channel = code.smaller(code.multiply(group_index.index, self.chunk), self.channels - self.chunk)
             tap = code.smaller(code.multiply(piece.index, self.taps), problem.kernel[1] - self.taps)
-            place = code.add(code.multiply(some.index, problem.kernel[0]), i.index)
+            place = code.add(code.multiply(group_index.index, problem.kernel[0]), i.index)
             place = code.add(code.multiply(place, self.pieces), piece.index)
             partial_sums = code.at("%scratch", self.partial_sums, code.multiply(place, self.sums * self.width))
             numbers = range(self.sums)
@@ -190,7 +190,7 @@ class _Writer:
                 column = code.add(code.multiply(q.index, axis.step), axis.offset, code.multiply(tap, axis.reach))
                 tile = self.tile_at(row.index, q.index, vectors[0], rows, vectors)
                 here = code.at(data, code.multiply(column, problem.batch))
-                sources = [self.source(here, c, j, column) for c in range(self.together) for j in range(self.taps)]
+                sources = [self.source(here, c, j, column) for c in range(self.chunk) for j in range(self.taps)]
                 with code.loop(*vectors, q.values) as vector:
                     start, lanes = self.lanes_of(vector.index)
                     data_vectors = [self.masked(code.load(at, code.add(start, more)), lanes) for at, more in sources]
@@ -225,8 +225,8 @@ class _Writer:
             code.store(value, added, number * self.width)
         result = code.at("%p2", target)
         for f in range(self.filters):
-            for c in range(self.together):
+            for c in range(self.chunk):
                 for j in range(self.taps):
-                    value = code.load_element(added, (f * self.together + c) * self.taps + j)
+                    value = code.load_element(added, (f * self.chunk + c) * self.taps + j)
                     code.store_element(value, result, (f * self.channels + c) * area + j)
         return []

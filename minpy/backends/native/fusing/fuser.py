@@ -38,11 +38,11 @@ def scheduled(routine: Routine) -> list[Schedule]:
     >>> nest.shape, nest.inner, [nest.phases[step.output] for step in steps], list(nest.stored) == [softmax]
     ((4, 1000), frozenset({1}), [0, 1, 1, 1, 2], True)
     """
-    live_out = _live_out(routine)
+    live_out = _arrays_needed_later(routine)
     return [_Grouping(part, live_out[number]).schedule() for number, part in enumerate(routine.parts)]
 
 
-def _live_out(routine: Routine) -> list[set[Array]]:
+def _arrays_needed_later(routine: Routine) -> list[set[Array]]:
     """Return which arrays have to be in memory when each part is done: its outputs, and what later parts read."""
     results = []
     later: set[Array] = set()
@@ -98,7 +98,7 @@ class _Grouping:
         self.items.append(step)
 
     def _group(self, step: Elementwise | Reduce) -> None:
-        number = self._joined(step)
+        number = self._join_best(step)
         if number is None:
             number = len(self.items)
             nest = Growing(space_of(step))
@@ -106,7 +106,7 @@ class _Grouping:
             joined = nest.join(step)  # apart from the assertion: `python -O` runs none
             assert joined
         self.numbers[step.output] = number
-        for operand in self._read(step):
+        for operand in self._arrays_read(step):
             readers = self.readers.setdefault((operand.root, operand.layout), [])
             if not readers or readers[-1] != number:
                 readers.append(number)
@@ -145,12 +145,12 @@ class _Grouping:
         """Return the numbers of the items before whose results an item reads."""
         return {self.numbers[root] for root in _roots_read(item) if root in self.numbers} - {number}
 
-    def _read(self, step: Step) -> Iterable[Array]:
+    def _arrays_read(self, step: Step) -> Iterable[Array]:
         return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
 
-    def _joined(self, step: Elementwise | Reduce) -> int | None:
-        """Let a step join the nest that saves most, and return its number; None if there is none."""
-        read = list(self._read(step))
+    def _join_best(self, step: Elementwise | Reduce) -> int | None:
+        """Add a step to the nest that saves most bytes, and return the nest's number; None if there is none."""
+        read = list(self._arrays_read(step))
         first = max((self.numbers[operand.root] for operand in read if operand.root in self.numbers), default=0)
         saved: dict[int, int] = {}
         for operand in read:

@@ -13,7 +13,7 @@ __all__ = ["gather_kernel", "scatter_kernel"]
 # Two threads that add up rows have columns of their own, in blocks of so many: sums are taken in one order.
 _COLUMNS = 64
 # Of so many rows for each place, sums of single precision are collected in double, as other long sums are.
-_MANY = 64
+_WIDE_SUM_ROWS = 64
 
 
 def _kernel(writer: Writer, arrays: list[Array], name: str, *, splits: int, scratch: int, flops: int) -> Kernel:
@@ -78,7 +78,7 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
     """
     w = Writer()
     (count, width), length, dtype = data.shape, result.shape[0], result.dtype
-    is_wide = adds and dtype == numpy.dtype("float32") and count > _MANY * length
+    is_wide = adds and dtype == numpy.dtype("float32") and count > _WIDE_SUM_ROWS * length
     blocks = width // _COLUMNS if not is_wide and width >= 2 * _COLUMNS else 1
     begin: int | str = 0
     end: int | str = width
@@ -100,7 +100,7 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
             value = _load(w, w.offset(source, memory_type(dtype), column), dtype, sum_dtype)
             place = w.offset(target, memory_type(sum_dtype), column)
             if adds:
-                value = _added(w, _load(w, place, sum_dtype, sum_dtype), value, sum_dtype)
+                value = _add(w, _load(w, place, sum_dtype, sum_dtype), value, sum_dtype)
             w.do(f"store {memory_type(sum_dtype)} {value}, ptr {place}{w.mark()}")
     if is_wide:
         with w.loop(0, length * width, hint=w.hint(parallel=True)) as number, w.independent():
@@ -119,18 +119,18 @@ def _initialize(
     sums: str,
     dtype: numpy.dtype,
     sum_dtype: numpy.dtype,
-    reach: tuple[int | str, int | str] | None,
+    bounds: tuple[int | str, int | str] | None,
     width: int = 0,
     row: str = "",
 ) -> None:
     """Write what stands there before anything is placed: zeros, or the base."""
-    if reach is None:
+    if bounds is None:
         return
     if row:
         start = w.put(f"mul i64 {row}, {width}")
         base = base and w.offset(base, memory_type(dtype), start)
         sums = w.offset(sums, memory_type(sum_dtype), start)
-    with w.loop(*reach, hint=w.hint(parallel=True)) as number, w.independent():
+    with w.loop(*bounds, hint=w.hint(parallel=True)) as number, w.independent():
         zero = literal(0, sum_dtype) if sum_dtype.kind == "f" else "0"
         value = _load(w, w.offset(base, memory_type(dtype), number), dtype, sum_dtype) if base else zero
         w.do(f"store {memory_type(sum_dtype)} {value}, ptr {w.offset(sums, memory_type(sum_dtype), number)}{w.mark()}")
@@ -141,7 +141,7 @@ def _load(w: Writer, pointer: str, dtype: numpy.dtype, sum_dtype: numpy.dtype) -
     return value if dtype == sum_dtype else w.put(f"fpext float {value} to double")
 
 
-def _added(w: Writer, first: str, second: str, dtype: numpy.dtype) -> str:
+def _add(w: Writer, first: str, second: str, dtype: numpy.dtype) -> str:
     if dtype.kind == "b":
         return w.put(f"or i8 {first}, {second}")
     return w.put(f"{'fadd' if dtype.kind == 'f' else 'add'} {memory_type(dtype)} {first}, {second}")

@@ -36,7 +36,7 @@ class Cursor:
         self._local: set[Access] = set()
 
     def start(self, access: Access, pointer: str, local: bool = False) -> None:
-        """Say where the first element is. What is `local` has room for one tile only: it does not move with tiles."""
+        """Set the pointer to the first element. `local` memory holds one tile only, and does not move with tiles."""
         self._frames[0].pointers[access] = pointer
         if local:
             self._local.add(access)
@@ -74,11 +74,11 @@ class Cursor:
         for frame in reversed(pending):
             stride = access.strides.get(frame.dim.axis, 0) if frame.dim is not None else 0
             if stride and not (frame.tile and access in self._local):
-                result = self._moved(access, result, frame.variable, stride)
+                result = self._offset(access, result, frame.variable, stride)
         self._frames[-1].pointers[access] = result
         return result
 
-    def _moved(self, access: Access, base: str, variable: str, stride: int) -> str:
+    def _offset(self, access: Access, base: str, variable: str, stride: int) -> str:
         w = self.writer
         if not variable.startswith("%"):
             step = str(int(variable) * stride)

@@ -1,4 +1,4 @@
-"""Rows of elementwise functions that are the same: what is found, and what stands in its place."""
+"""Rewriting rules for elementwise functions: a pattern, and the equal pattern that replaces it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minpy.backends.native.language.function_table import ELEMENTWISE
 
 __all__ = ["Row", "applied"]
 
-# A function and patterns of its operands; a name, which stands for the same array wherever it is; or a number.
+# A function and patterns of its operands; a name, which matches the same array everywhere; or a number.
 Pattern = Any
 
 COMMUTATIVE = frozenset(
@@ -28,8 +28,8 @@ class Row:
 
     pattern: Pattern
     replacement: Pattern
-    kinds: str = "biuf"  # of the dtypes for which they do
-    because: str = ""  # why they do, where it is not plain
+    kinds: str = "biuf"  # the kinds of dtype for which they are equal
+    because: str = ""  # why they are equal, where it is not obvious
 
     def __str__(self) -> str:
         """Return the row as text.
@@ -53,7 +53,7 @@ def applied(row: Row, step: Step) -> Array | None:
     if step.operands[-1].dtype.kind not in row.kinds:
         return None
     for names in _matches(row.pattern, step):
-        result = _built(row.replacement, names, step)
+        result = _instantiate(row.replacement, names, step)
         if result.shape == step.output.shape:
             return result
         return broadcast(result, step.output.shape)
@@ -66,31 +66,31 @@ def _matches(pattern: Pattern, step: Elementwise) -> Iterator[dict[str, Array]]:
         orders.append((pattern[2], pattern[1]))
     for order in orders:
         names: dict[str, Array] = {}
-        if all(_fits(item, operand, names) for item, operand in zip(order, step.operands, strict=True)):
+        if all(_matches_array(item, operand, names) for item, operand in zip(order, step.operands, strict=True)):
             yield names
 
 
-def _fits(pattern: Pattern, array: Array, names: dict[str, Array]) -> bool:
+def _matches_array(pattern: Pattern, array: Array, names: dict[str, Array]) -> bool:
     if isinstance(pattern, str):
         return names.setdefault(pattern, array) is array
     if isinstance(pattern, tuple):
         step = array.step
         if not isinstance(step, Elementwise) or step.function != pattern[0]:
             return False
-        for more in _matches(pattern, step):
-            if all(names.get(name, item) is item for name, item in more.items()):
-                names.update(more)
+        for inner_names in _matches(pattern, step):
+            if all(names.get(name, item) is item for name, item in inner_names.items()):
+                names.update(inner_names)
                 return True
         return False
     value = uniform_value(array)
     return value is not None and value == pattern and bool(numpy.signbit(float(value)) == numpy.signbit(float(pattern)))
 
 
-def _built(pattern: Pattern, names: dict[str, Array], step: Elementwise) -> Array:
+def _instantiate(pattern: Pattern, names: dict[str, Array], step: Elementwise) -> Array:
     if isinstance(pattern, str):
         return names[pattern]
     if isinstance(pattern, tuple):
-        operands = [_built(item, names, step) for item in pattern[1:]]
+        operands = [_instantiate(item, names, step) for item in pattern[1:]]
         assert len(operands) == ELEMENTWISE[pattern[0]].arity
         return Elementwise.of(pattern[0], *operands, origin=step.origin)
     return constant(pattern, step.operands[-1].dtype)

@@ -40,7 +40,7 @@ def profile_native(
 
     It is called with arrays, and asked for gradients in `buffers`.
     """
-    timed = _Timed(program)
+    timed = _TimedProgram(program)
     runs = []
     for _ in range(repeat + 1):
         timed.times = []
@@ -54,7 +54,7 @@ def profile_native(
     return runs[1:]  # the first one fills caches
 
 
-class _Timed:
+class _TimedProgram:
     """A program as native code whose kernels are called, and timed, one by one."""
 
     def __init__(self, program: Program) -> None:

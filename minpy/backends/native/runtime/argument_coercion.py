@@ -48,7 +48,7 @@ def is_singular(dtype: numpy.dtype) -> bool:
 
 
 def _fits(array: Any, argument: Argument) -> bool:
-    """Tell what the code of `builtin_writer.write_check` tells."""
+    """Tell whether an array passes the check that `builtin_writer.write_check` writes."""
     if type(array) is not numpy.ndarray or array.shape != argument.shape or array.dtype is not usual(argument.dtype):
         return False
     flags = array.flags

@@ -1,4 +1,4 @@
-"""What runs in a worker process: tasks come, and batches go."""
+"""The code of a worker process: it receives tasks, and sends batches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from minpy.gluon.data.workers import out_of_band, shared_memory
 
 __all__ = ["Reply", "TaskMessage", "main"]
 
-_INLINE = 8192  # bytes: so little goes through the pipe
-_WATCH = 5.0  # seconds between two looks whether the loader's process is still there
+_MAX_INLINE = 8192  # bytes: so little goes through the pipe
+_WATCH_SECONDS = 5.0  # seconds between two looks whether the loader's process is still there
 
 
 class TaskMessage(NamedTuple):
-    """What a worker is given to do. The slot says where its reply may lie; `dropped` which slots there are no more."""
+    """A task for a worker. The reply may be stored in `slot`; the slots `dropped` no longer exist."""
 
     number: int
     slot: int
@@ -41,7 +41,7 @@ class TaskMessage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came of a task.
+    """The result of a task.
 
     `whole` is the reply itself, pickled, if it is small or there is no memory for it. Else it lies in the slot:
     `pickled` and `table` say between which bytes. If `new_size` is set the slot's memory is new, and its descriptor
@@ -90,11 +90,11 @@ def main(
 
 
 def _receive(connection: Any, tasks: queue.SimpleQueue[TaskMessage], cancelled: set[int]) -> None:
-    """Take in tasks at once, so that the loader never waits to give one; end with the loader, whatever goes on."""
+    """Receive tasks at once, so that the loader never waits to send one; end the process when the loader ends."""
     parent = os.getppid()
     while True:
         try:
-            while not connection.poll(_WATCH):
+            while not connection.poll(_WATCH_SECONDS):
                 if os.getppid() != parent:
                     os._exit(0)
             task = pickle.loads(connection.recv_bytes())
@@ -106,7 +106,7 @@ def _receive(connection: Any, tasks: queue.SimpleQueue[TaskMessage], cancelled: 
 
 
 class _TaskRunner:
-    """Where tasks are done: the slots of memory for replies, and what tasks refer to by name."""
+    """Runs tasks: holds the slots of memory for replies, and the objects that tasks refer to by name."""
 
     def __init__(self, connection: Any, known_objects: dict[str, Any]) -> None:
         self._connection = connection
@@ -142,7 +142,7 @@ class _TaskRunner:
                 "strings, and lists, tuples and dictionaries of them; or give thread_pool=True."
             ) from error
         spans, end = out_of_band.layout(buffers)
-        if end + len(pickled) <= _INLINE or task.slot < 0:
+        if end + len(pickled) <= _MAX_INLINE or task.slot < 0:
             return Reply(task.number, out_of_band.packed_whole(pickled, buffers)), -1
         table = pickle.dumps(spans, 5)
         middle, last = end + len(pickled), end + len(pickled) + len(table)
@@ -164,7 +164,7 @@ class _TaskRunner:
 
 
 def _failure(error: BaseException) -> tuple[bytes | None, str, str]:
-    """Return what the loader raises, if it can be pickled, and what it shows in any case."""
+    """Return the pickled error that the loader raises, or None, with the texts that it shows in any case."""
     inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
     text = "".join(traceback.format_exception(type(error), error, inner or error.__traceback__))
     summary = f"{type(error).__name__}: {error}"
@@ -189,7 +189,7 @@ _SETTERS = ("openblas_set_num_threads", "scipy_openblas_set_num_threads", "MKL_S
 
 
 def _limit_blas() -> None:
-    """Let matrix products run in one thread: the processes are what runs at the same time."""
+    """Let matrix products run in one thread, because the workers already run in parallel."""
     try:
         with open("/proc/self/maps", encoding="utf-8") as file:
             paths = {line.split(None, 5)[-1].strip() for line in file if "blas" in line or "mkl_rt" in line}

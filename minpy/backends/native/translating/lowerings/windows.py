@@ -41,7 +41,7 @@ def padded(emitter: Emitter, data: Array, axis: int, before: int, length: int, f
     return emitter.assembly([piece], shape, [slice_along(axis, before, before + copied_length)], fill=fill)
 
 
-def _along(emitter: Emitter, function: str, data: Array, axis: int, kernel: int, stride: int, count: int) -> Array:
+def _pool_axis(emitter: Emitter, function: str, data: Array, axis: int, kernel: int, stride: int, count: int) -> Array:
     """Reduce the windows along one axis of data that is as long as they reach."""
     ufunc = {"sum": "add", "max": "maximum"}[function]
     if kernel > _LONG:
@@ -67,7 +67,7 @@ def window_sum(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: I
             data = emitter.reduce("sum", data, (axis,))
             continue
         data = padded(emitter, data, axis, p, (count - 1) * s + k, 0)
-        data = _along(emitter, "sum", data, axis, k, s, count)
+        data = _pool_axis(emitter, "sum", data, axis, k, s, count)
     return data
 
 
@@ -95,8 +95,8 @@ def _spread(operators: Any, data: Array, *, lengths: Ints, kernel: Ints, stride:
                 continue
             shift = (first + p - residue) // s  # the number of the window in which the first is at offset `residue`
             reach = len(offsets)
-            room = padded_window(emitter, data, axis, shift - reach + 1, count + reach - 1)
-            parts.append(_along(emitter, "sum", room, axis, reach, 1, count))
+            padded_data = padded_window(emitter, data, axis, shift - reach + 1, count + reach - 1)
+            parts.append(_pool_axis(emitter, "sum", padded_data, axis, reach, 1, count))
             places.append(slice_along(axis, first, None, s))
         covered = sum(part.shape[axis] for part in parts) == length
         data = (
@@ -132,11 +132,11 @@ def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: 
     lowest = -numpy.inf if begins_inside and data.dtype.kind == "f" else _lowest(data.dtype)
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         data = padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
-        data = _along(emitter, "max", data, axis, k, s, count)
-    return _not_below(emitter, data, lowest)
+        data = _pool_axis(emitter, "max", data, axis, k, s, count)
+    return _at_least(emitter, data, lowest)
 
 
-def _not_below(emitter: Emitter, maxima: Array, lowest: Any) -> Array:
+def _at_least(emitter: Emitter, maxima: Array, lowest: Any) -> Array:
     """Return maxima with which all windows have begun, those that do not reach into the padding as well."""
     if maxima.dtype.kind != "f" or lowest == -numpy.inf:
         return maxima
