@@ -200,8 +200,9 @@ class Derivative:
             results = self._raw_pull(raws)
         else:
             results = [*self.function()(*raws)]
-        results.reverse()
         arrays: list[numpy.ndarray] = []
+        if len(results) > 1:
+            results.reverse()
         while results:
             value = results.pop()
             # Another reference is somebody else's: a rule may return what its closure holds. Without one, memory

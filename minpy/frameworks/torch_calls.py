@@ -60,6 +60,7 @@ _transforms_active: Callable[[], bool] = torch._C._are_functorch_transforms_acti
 _len_dispatch_stack: Callable[[], int] = torch._C._len_torch_dispatch_stack
 _forward_mode: Any = torch.autograd.forward_ad
 _is_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+_is_legacy_batched: Callable[[Any], bool] = torch._C._functorch.is_legacy_batchedtensor
 from_numpy: Callable[[Any], Any] = torch.from_numpy
 
 
@@ -86,7 +87,7 @@ def is_pushed() -> bool:
 
 def is_batched(value: Any) -> bool:
     """Tell whether a tensor stands for many, in the way of gradients that PyTorch computes as one batch."""
-    return bool(torch._C._functorch.is_legacy_batchedtensor(value))
+    return _is_legacy_batched(value)
 
 
 def is_symbol(length: Any) -> bool:
@@ -195,8 +196,13 @@ class DirectCall(torch.autograd.Function):  # type: ignore[misc]
         """Run the rules by NumPy; where their result is differentiated in its turn, as a call of its own."""
         call = ctx.call
         needed = ctx.needs_input_grad
-        positions, reads_outputs = call.reads[needed]
         saved = ctx.saved_tensors
+        pull = call.simple.get(needed)
+        if pull is not None and not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
+            gradient = _simple_gradient(pull, cotangents[0], saved, len(needed))
+            if gradient is not None:
+                return None, *gradient
+        positions, reads_outputs = call.reads[needed]
         if len(positions) == len(needed) - 1:
             tensors = saved[: len(positions)]
         else:
@@ -210,6 +216,8 @@ class DirectCall(torch.autograd.Function):  # type: ignore[misc]
         if not live:
             return (None,) * len(needed)
         pull = call.derivative.pull(live)
+        if call.is_single and len(positions) == len(live) == len(needed) - 1:
+            call.simple[needed] = pull
         values = (*conjugated(cotangents), *outputs, *tensors)
         gradients: Sequence[Any] | None = None
         if not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
@@ -222,6 +230,21 @@ class DirectCall(torch.autograd.Function):  # type: ignore[misc]
         for position, gradient in zip(live, conjugated(gradients), strict=True):
             result[1 + position] = gradient
         return tuple(result)
+
+
+def _simple_gradient(pull: Derivative, cotangent: Any, saved: Sequence[Any], count: int) -> list[Any] | None:
+    """Return the gradients of all inputs of a call with one output; None where not all are real numbers."""
+    if is_batched(cotangent):
+        return None
+    upstream = array_of(cotangent, pull, 0)
+    raws = [array_of(tensor, pull, position) for position, tensor in enumerate(saved)]
+    # Of an output that no rule reads there is a stand-in.
+    output = raws.pop() if len(raws) == count else upstream
+    tensors = list(map(from_numpy, pull(upstream, output, *raws)))
+    for tensor in tensors:
+        if tensor.is_complex():
+            return None
+    return tensors
 
 
 def conjugated(tensors: Sequence[Any]) -> Sequence[Any]:

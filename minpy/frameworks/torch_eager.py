@@ -33,7 +33,7 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     schema = entry.schema
     scope: dict[str, Any] = {
         "attribute_text": attribute_text,
-        "is_compiling": torch.compiler.is_compiling,
+        "is_compiling": torch.compiler.is_dynamo_compiling,
         "op": {"numpy": entry.op, "auto": entry.traced_op, "graph": entry.graph_op}[through],
         "eager": _eager_call(entry, through, note),
     }
@@ -89,12 +89,14 @@ def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) ->
             kind = None
         if kind is None or kind.operator is not entry.operator:
             kind = _kind(entry, kinds, attributes)
-        if not is_plain(values):
+        is_simple = is_plain(values)
+        if not is_simple:
             values, absent = _tensors(entry, values)
             if absent:
                 kind = entry.kind(absent, kind.attributes)
         if _is_autocast_enabled("cpu"):
             values = tuple([_uncast(value) for value in values])
+            is_simple = False
         if is_traced:
             form = kind.forms.form_of(values)
             if not isinstance(form, str):
@@ -104,7 +106,7 @@ def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) ->
             if through == "graph":
                 raise NotTraceableError(form)
             note(form)
-        if not is_plain(values) or is_followed():
+        if (not is_simple and not is_plain(values)) or is_followed():
             return entry.call_operator(kind.derivative, values)
         if _is_grad_enabled():
             for value in values:

@@ -84,6 +84,7 @@ class CallKind:
         "operator",
         "reads",
         "registered",
+        "simple",
     )
 
     def __init__(self, derivative: Derivative, entry: Registered, attributes: tuple[tuple[str, Any], ...]) -> None:
@@ -94,6 +95,8 @@ class CallKind:
         self.may_return_integers = True
         # By which inputs need gradients: the positions of the values, and whether the outputs are, that rules read.
         self.reads: dict[tuple[bool, ...], tuple[tuple[int, ...], bool]] = {}
+        # Pulls of calls with one output, of which all inputs need a gradient, and are read.
+        self.simple: dict[tuple[bool, ...], Derivative] = {}
         self.live_for: dict[tuple[bool, ...], tuple[int, ...]] = {}
 
     def live(self, needed: tuple[bool, ...]) -> tuple[int, ...]:
