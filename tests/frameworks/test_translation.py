@@ -17,8 +17,9 @@ from minpy import customop
 from minpy.core import Operator
 from minpy.core.errors import NotTraceableError
 from minpy.differentiation import recorded_run
+from minpy.frameworks.dialects import dialect
 from minpy.frameworks.tracing import TracedSteps, traced
-from minpy.frameworks.translation import dialect, translate
+from minpy.frameworks.translation import translate
 
 FRAMEWORKS = ("jax", "torch")
 # What cannot be traced: the framework has nothing to do with it.
