@@ -189,6 +189,9 @@ class Derivative:
         """Return what it gives for raw arrays: fresh arrays in C order, which share memory with nothing."""
         if not self.chain:
             result = dispatch.run(self._fresh_operator(), self._inputs(raws), self.attributes)
+            if type(result) is numpy.ndarray and not self.returns_tuple:
+                is_own = getrefcount(result) <= SOLE_LOCAL and result.flags.num & _OWN_C_ORDER == _OWN_C_ORDER
+                return [result if is_own else result.copy(order="C")]
             several = isinstance(result, (tuple, list))
             results = [*result] if several else [result]
             del result
@@ -262,13 +265,22 @@ class Derivative:
         if operator.guarded:
             outputs, inputs = [*map(read_only, outputs)], [*map(read_only, inputs)]
         several = self.returns_tuple
-        parts = operator.vjp(
-            tuple(outputs) if several else outputs[0],
-            inputs,
-            self.attributes,
-            tuple(cotangents) if several else cotangents[0],
-            live,
-        )
+        parts: list[Any] = []
+        if operator.direct and not several:
+            cotangent = read_only(cotangents[0]) if operator.guarded else cotangents[0]
+            try:
+                for index in live:
+                    parts.append(operator.raw_rules[index](outputs[0], *inputs, **self.attributes)(cotangent))
+            except Exception:  # what is wrong, and where, is said below
+                parts.clear()
+        if not parts:
+            parts = operator.vjp(
+                tuple(outputs) if several else outputs[0],
+                inputs,
+                self.attributes,
+                tuple(cotangents) if several else cotangents[0],
+                live,
+            )
         for place, index in enumerate(live):
             part, like = parts[place], raws[offset + index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:

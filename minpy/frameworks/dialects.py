@@ -16,7 +16,11 @@ from minpy.numpy_table.table import row_of
 
 __all__ = ["Call", "Dialect", "NoEqual", "Operand", "dialect", "function_key"]
 
-_DIALECTS = {"jax": "minpy.frameworks.jax_rows", "torch": "minpy.frameworks.torch_rows"}
+_DIALECTS = {
+    "jax": "minpy.frameworks.jax_rows",
+    "pytensor": "minpy.frameworks.pytensor_rows",
+    "torch": "minpy.frameworks.torch_rows",
+}
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Dialect:
     Parameters
     ----------
     name : str
-        'torch' or 'jax'.
+        'torch', 'jax' or 'pytensor'.
     rows : mapping
         By the name of a function of NumPy's (see `function_key`): `row(call, *arguments, **arguments)`, which returns
         the text of an expression, of a tuple for several outputs.
@@ -59,7 +63,7 @@ class Dialect:
 
 
 def dialect(name: str) -> Dialect:
-    """Return the dialect of a framework, 'torch' or 'jax', which is imported."""
+    """Return the dialect of a framework, 'torch', 'jax' or 'pytensor'."""
     module = _DIALECTS.get(name)
     if module is None:
         raise NotTraceableError(f"there is no dialect {name!r}; there are {', '.join(map(repr, sorted(_DIALECTS)))}.")

@@ -105,7 +105,7 @@ def number_of(length: Any) -> int:
 def array_of(tensor: Any, derivative: Derivative, position: int) -> numpy.ndarray:
     """Return a tensor's numbers as an array, in its own memory where that can be."""
     try:
-        return tensor.detach().numpy()
+        return tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
     except (RuntimeError, TypeError):
         if tensor.dtype not in NUMPY_DTYPES:
             raise _unknown_dtype(tensor, derivative, position) from None
@@ -209,9 +209,13 @@ class DirectCall(torch.autograd.Function):  # type: ignore[misc]
         live = call.live(needed)
         if not live:
             return (None,) * len(needed)
-        gradients = call_derivative(
-            call.derivative.pull(live), call.registered, (*conjugated(cotangents), *outputs, *tensors)
-        )
+        pull = call.derivative.pull(live)
+        values = (*conjugated(cotangents), *outputs, *tensors)
+        gradients: Sequence[Any] | None = None
+        if not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
+            gradients = computed(pull, values)
+        if gradients is None:
+            gradients = call_derivative(pull, call.registered, values)
         if len(needed) == 2:
             return None, conjugated(gradients)[0]
         result: list[Any] = [None] * len(needed)
@@ -231,12 +235,20 @@ def conjugated(tensors: Sequence[Any]) -> Sequence[Any]:
 def call_derivative(derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> Sequence[Any]:
     """Return what a derivative gives for tensors, differentiable in its turn."""
     if is_plain(tensors) and not is_followed() and not (_is_grad_enabled() and needs_gradient(tensors)):
-        try:
-            return compute(derivative, tensors)
-        except RuntimeError:
-            if not any(map(is_batched, tensors)):
-                raise
+        results = computed(derivative, tensors)
+        if results is not None:
+            return results
     return registered.call_derivative(derivative, tensors)
+
+
+def computed(derivative: Derivative, tensors: Sequence[Any]) -> list[Any] | None:
+    """Return what a derivative gives for plain tensors by NumPy; None if some stand for many."""
+    try:
+        return compute(derivative, tensors)
+    except RuntimeError:
+        if not any(map(is_batched, tensors)):
+            raise
+        return None
 
 
 def needs_gradient(tensors: Sequence[Any]) -> bool:

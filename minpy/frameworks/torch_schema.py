@@ -67,7 +67,7 @@ class Schema:
         if self.variadic:
             arguments = [f"Tensor[] {self.inputs[0]}"]
         else:
-            arguments = [f"Tensor{'?' if name in self.optional else ''} {name}" for name in self.inputs]
+            arguments = [f"Tensor? {name}=None" if name in self.optional else f"Tensor {name}" for name in self.inputs]
         if self.attributes:
             arguments += ["*", *(form.declaration for form in self.attributes)]
         returned = "Tensor" if self.num_outputs == 1 else f"({', '.join(['Tensor'] * self.num_outputs)})"

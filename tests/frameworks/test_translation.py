@@ -303,7 +303,9 @@ def test_tables_have_rows_for_numpy_s_functions_only() -> None:
     torch_rows, jax_rows = dialect("torch").rows, dialect("jax").rows
     assert len(torch_rows) > 250
     assert len(jax_rows) > 270
-    with pytest.raises(NotTraceableError, match=r"there is no dialect 'tensorflow'; there are 'jax', 'torch'"):
+    with pytest.raises(
+        NotTraceableError, match=r"there is no dialect 'tensorflow'; there are 'jax', 'pytensor', 'torch'"
+    ):
         dialect("tensorflow")
 
 
