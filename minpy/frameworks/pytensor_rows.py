@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy
 
+from minpy.frameworks.dialects import Call, Dialect, Operand
 from minpy.frameworks.jax_rows import ROWS as JAX_ROWS
 from minpy.frameworks.jax_rows import _index
 from minpy.frameworks.row_parts import Rows, elementwise
-from minpy.frameworks.translation import Call, Dialect, Operand
 from minpy.importing import import_module
 
 __all__ = ["DIALECT"]

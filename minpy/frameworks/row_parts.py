@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.translation import Call, Operand
+from minpy.frameworks.dialects import Call, Operand
 
 __all__ = [
     "Rows",

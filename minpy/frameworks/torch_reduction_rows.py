@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
+from minpy.frameworks.dialects import Call, Operand
 from minpy.frameworks.row_parts import Rows, axes_of, computes_in, only, torch_reshaped
-from minpy.frameworks.translation import Call, Operand
 
 __all__ = ["ROWS"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
+from minpy.frameworks.dialects import Call, Operand
 from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, ravelled, torch_reshaped, unravelled
-from minpy.frameworks.translation import Call, Operand
 
 __all__ = ["ROWS"]
 

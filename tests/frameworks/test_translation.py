@@ -17,8 +17,9 @@ from minpy import customop
 from minpy.core import Operator
 from minpy.core.errors import NotTraceableError
 from minpy.differentiation import recorded_run
+from minpy.frameworks.dialects import dialect
 from minpy.frameworks.tracing import TracedSteps, traced
-from minpy.frameworks.translation import dialect, translate
+from minpy.frameworks.translation import translate
 
 FRAMEWORKS = ("jax", "torch")
 # What cannot be traced: the framework has nothing to do with it.
@@ -307,7 +308,9 @@ def test_tables_have_rows_for_numpy_s_functions_only() -> None:
     torch_rows, jax_rows = dialect("torch").rows, dialect("jax").rows
     assert len(torch_rows) > 250
     assert len(jax_rows) > 270
-    with pytest.raises(NotTraceableError, match=r"there is no dialect 'tensorflow'; there are 'jax', 'torch'"):
+    with pytest.raises(
+        NotTraceableError, match=r"there is no dialect 'tensorflow'; there are 'jax', 'pytensor', 'torch'"
+    ):
         dialect("tensorflow")
 
 

@@ -61,7 +61,6 @@ _TABLE_OF_OPERATORS = "test_operator_table.py::test_op_check"
 # Of every room, files of tests that take a second at most: what a change breaks first.
 QUICK: dict[str, tuple[str, ...]] = {
     "array_variants": ("test_minpy_gradients.py",),
-    "batching": ("test_operator_calls.py",),
     "bridge": ("test_numpy_protocols.py",),
     "backends": ("test_backends.py",),
     "batching": ("test_operator_calls.py", "test_vmap.py"),
