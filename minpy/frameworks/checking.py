@@ -21,6 +21,7 @@ from minpy.frameworks.jax_operator import to_jax
 from minpy.frameworks.libraries import require
 from minpy.frameworks.pytensor_operator import to_pytensor
 from minpy.frameworks.torch_operator import to_torch
+from minpy.frameworks.torch_schema import attribute_text
 
 __all__ = ["check_frameworks"]
 
@@ -262,7 +263,14 @@ def _checked_by_torch(case: Case) -> str:
 
     made = to_torch(case.operator)
     _, tensors = _torch_call(case)
-    outcomes = torch.library.opcheck(made.op, tuple(tensors), dict(case.attributes), raise_exception=False)
+    schema = made._registered.schema
+    forms = {form.name: form for form in schema.attributes}
+    attributes = {
+        key: attribute_text(value) if forms[key].type == "str" and forms[key].to_torch is not str else value
+        for key, value in case.attributes.items()
+    }
+    inputs = (tensors,) if schema.variadic else tuple(tensors)
+    outcomes = torch.library.opcheck(made.op, inputs, attributes, raise_exception=False)
     wrong = {test: outcome for test, outcome in outcomes.items() if outcome != "SUCCESS"}
     return "; ".join(f"{test}: {str(outcome).partition(chr(10))[0]}" for test, outcome in wrong.items())
 
