@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["HOMES", "ROWS", "ROWS_OF_MINPY", "Row", "reason"]
+__all__ = ["HOMES", "ROWS", "ROWS_OF_AUTOGRAD", "ROWS_OF_MINPY", "Row", "reason"]
 
 
 class Row(NamedTuple):
@@ -195,6 +195,15 @@ ROWS = [
 ]
 
 # MinPy's names, which are not there for other reasons than MXNet's.
+ROWS_OF_AUTOGRAD = [
+    Row(
+        "extend",
+        "Box|JVPNode|SparseObject|VJPNode|VSpace|vspace",
+        "it is how HIPS autograd follows values, and minpy records in another way. Arrays are recorded wherever NumPy "
+        "makes them; nests of dicts, lists and tuples are taken by minpy.grad and its kin.",
+    ),
+]
+
 ROWS_OF_MINPY = [
     Row("", "check_mxnet_version", "it is MinPy's, and asks for a version of MXNet. No MXNet is needed here."),
     Row(
@@ -263,7 +272,7 @@ def reason(module: str, name: str) -> str | None:
     home = HOMES.get(name)
     if home is not None and home.rpartition(".")[0] != module:
         return f"MXNet's module imports it for itself; it is minpy.{home}."
-    for row in (*ROWS_OF_MINPY, *ROWS):
+    for row in (*ROWS_OF_AUTOGRAD, *ROWS_OF_MINPY, *ROWS):
         if re.fullmatch(row.modules, module) and re.fullmatch(row.names, name):
             return row.text
     return None

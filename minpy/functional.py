@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy
 
+from minpy.batching.derivatives import with_call
+from minpy.batching.levels import holds_batched
 from minpy.bridge.hips_boxes import is_box
 from minpy.core.errors import ArgumentError, describe
 from minpy.differentiation import recorded_run
@@ -168,7 +170,7 @@ def jacobian(function: Function, argnum: Argnum = 0) -> Function:
     array([[2., 0.],
            [0., 6.]])
     """
-    return _derivative(function, argnum, "jacobian", Call.jacobians)
+    return _derivative(function, argnum, "jacobian", lambda call: call.jacobians())
 
 
 def hessian(function: Function, argnum: Argnum = 0) -> Function:
@@ -242,12 +244,17 @@ def vjp(function: Function, *primals: Any, **keywords: Any) -> tuple[Any, Callab
             "minpy.grad or minpy.jacobian there, or autograd.make_vjp."
         )
     primals = map_tree(_copied, primals)  # the caller may write to them before pulling
-    call = Call("vjp", function, tuple(range(len(primals))), False, primals, keywords)
 
-    def pull(gradient: Any) -> tuple[Any, ...]:
-        return call.gradients(matching("vjp: the gradient", gradient, call.structure, call.outputs))
+    def result_and_pull(call: Call) -> Any:
+        def pull(gradient: Any) -> tuple[Any, ...]:
+            return call.gradients(matching("vjp: the gradient", call.lowered(gradient), call.structure, call.outputs))
 
-    return map_tree(_copied, call.result()), pull
+        return map_tree(_copied, call.result()), pull
+
+    both: tuple[Any, Callable[[Any], tuple[Any, ...]]] = with_call(
+        result_and_pull, "vjp", function, tuple(range(len(primals))), False, primals, keywords
+    )
+    return both
 
 
 def _copied(value: Any, _: str) -> Any:
@@ -303,10 +310,17 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **k
         return through_boxes(
             lambda primals, tangents: jvp(function, primals, tangents, **keywords), (primals, tangents), {}
         )
-    call = Call("jvp", function, tuple(range(len(primals))), False, primals, keywords, run=False)
-    directions = matching("jvp: the tangent", tuple(tangents), tuple(primals), call.variables)
-    call.outputs, pushed = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
-    return call.result(), call.like_result(pushed)
+
+    def push(call: Call) -> Any:
+        given = call.lowered(tuple(tangents))
+        directions = matching("jvp: the tangent", given, tuple(primals), call.variables)
+        call.outputs, pushed = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
+        return call.result(), call.like_result(pushed)
+
+    both: tuple[Any, Any] = with_call(
+        push, "jvp", function, tuple(range(len(primals))), False, primals, keywords, run=False
+    )
+    return both
 
 
 # -- how it is done ----------------------------------------------------------------------------------------------------
@@ -336,7 +350,7 @@ def _derivative(
         raise ArgumentError(f"{api}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        return finish(Call(api, function, argnums, single, arguments, keywords))
+        return with_call(finish, api, function, argnums, single, arguments, keywords)
 
     def derivative(*arguments: Any, **keywords: Any) -> Any:
         if any(map(is_box, leaves_of((arguments, keywords)))):
@@ -361,7 +375,7 @@ def _compiled_derivative(
     at_once, note = function.gradients_at_once, function.note_gradients
 
     def at_once_or_not(*arguments: Any, **keywords: Any) -> Any:
-        if keywords:
+        if keywords or holds_batched(arguments):
             return derivative(*arguments, **keywords)
         value_and_gradients = at_once(arguments, argnums)
         if value_and_gradients is not None:

@@ -58,12 +58,26 @@ INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 
 # Modules of the top that most programs do not use: imported when they are asked for.
 LATE = (
-    *("attribute", "autograd", "base", "callback", "contrib", "device", "dlpack", "engine", "error", "executor"),
-    *("executor_manager", "gluon", "graph", "image", "img", "init", "initializer", "io", "kv", "kvstore"),
-    *("libinfo", "library", "log", "lr_scheduler", "metric", "misc", "mod", "model", "module", "mon", "monitor"),
+    *("attribute", "autograd", "base", "callback", "contrib", "device", "differential_operators", "dlpack", "engine"),
+    *("error", "executor", "executor_manager", "extend", "gluon", "graph", "image", "img", "init", "initializer", "io"),
+    *(
+        "kv",
+        "kvstore",
+        "libinfo",
+        "library",
+        "log",
+        "lr_scheduler",
+        "metric",
+        "misc",
+        "mod",
+        "model",
+        "module",
+        "mon",
+        "monitor",
+    ),
     *("name", "notebook", "np", "np_symbol", "npx", "numpy", "numpy_dispatch_protocol", "numpy_extension"),
     *("numpy_op_signature", "operator", "optimizer", "profiler", "recordio", "registry", "rnn", "rtc", "runtime"),
-    *("sym", "symbol", "test_utils", "th", "torch", "util", "visualization", "viz"),
+    *("sym", "symbol", "test_util", "test_utils", "th", "torch", "util", "visualization", "viz"),
 )
 
 # Modules of Python's that `import mxnet` brings, and scripts use without importing them themselves.

@@ -11,6 +11,7 @@ __all__ = ["install"]
 
 _EXTENSIONS = {
     "Operator.check": "minpy.checking:check_operator",
+    "Operator.check frameworks": "minpy.frameworks.checking:check_frameworks",
     "Operator.compile": "minpy.jit.compiled_operators:install",
     "Operator.infer": "minpy.frameworks.inference:infer",
     "Operator.trace_report": "minpy.capture.report:trace_report",

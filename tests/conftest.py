@@ -15,6 +15,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from many import Cases, generate, seed
+from missing_frameworks import MissingFrameworks
 from native.building import folder as libraries
 from reporting import Reporting, only_outcomes
 from selecting import Selecting, Times
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if only_outcomes(config):
         config.pluginmanager.register(Reporting())
     config.pluginmanager.register(Cases(config))
+    config.pluginmanager.register(MissingFrameworks())
     config.pluginmanager.register(Selecting(config))
     if config.getoption("processor_times"):
         config.pluginmanager.register(Times())

@@ -28,7 +28,7 @@ from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.table import row_of
 from minpy.ops.registry import FUNCTIONS
 
-__all__ = ["NumPyProtocols", "autograd_version", "call_function"]
+__all__ = ["PRECEDING", "NumPyProtocols", "autograd_version", "call_function"]
 
 
 _REDUCTIONS: dict[Any, Callable[..., Any]] = {
@@ -62,6 +62,10 @@ _REFLECTED: dict[Any, Callable[[Any, Any], Any]] = {
 }
 
 
+# Classes in the place of arrays that answer calls in which they meet arrays.
+PRECEDING: set[type] = set()
+
+
 class NumPyProtocols(Array):
     """`Array` with `__array_ufunc__`, `__array_function__`, `__array__` and DLPack."""
 
@@ -72,6 +76,8 @@ class NumPyProtocols(Array):
         register_array(cls)
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        if PRECEDING and any(type(value) in PRECEDING for value in inputs):
+            return NotImplemented
         outs = keywords.pop("out", None)
         name = f"numpy.{ufunc.__name__}" if method == "__call__" else f"numpy.{ufunc.__name__}.{method}"
         if method == "at":
@@ -104,6 +110,8 @@ class NumPyProtocols(Array):
         return result if outs is None else _write_outs(name, result, outs)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        if len(types) > 1 and not PRECEDING.isdisjoint(types):
+            return NotImplemented
         name = f"{function.__module__}.{function.__name__}"
         if has_lists(arguments, keywords):
             arguments, keywords = with_arrays(function, arguments, keywords)

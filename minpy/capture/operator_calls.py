@@ -120,7 +120,10 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
 
 
 def _declared_facts(operator: Any, attributes: dict[str, Any], inputs: Sequence[Any]) -> list[Fact] | None:
-    """Return the facts of an operator's outputs by its own rules; None if these do not tell."""
+    """Return the facts of an operator's outputs by its own rules, or what it tells itself; None: not known."""
+    told = operator.output_facts(inputs, attributes)
+    if told is not None:
+        return [Fact(tuple(shape), numpy.dtype(dtype), False) for shape, dtype in told]
     input_shapes, input_dtypes = [[*column] for column in zip(*inputs, strict=True)]
     count = len(operator.output_names(attributes))
     if operator.shape_rule is not None:

@@ -24,7 +24,7 @@ from minpy.checking.checks import (
 from minpy.checking.execution_modes import MODES, SECOND_ORDER, Unsupported, register_mode
 from minpy.checking.gradient_checks import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
 from minpy.checking.kernel_forms import check_forms
-from minpy.core.extensions import import_modules
+from minpy.core.extensions import extension, import_modules
 from minpy.core.reports import FAILED, OK, Report, Row
 from minpy.core.state import Scope
 
@@ -42,6 +42,7 @@ def check_operator(
     directions: int = 3,
     ulps: float = 4.0,
     gradient_of: Callable[..., Any] | None = None,
+    frameworks: bool = False,
 ) -> Report:
     """Check an operator at one point: its gradients against central differences, its other promises, every mode.
 
@@ -55,9 +56,13 @@ def check_operator(
     - shapes and dtypes in float32 and float16, non-contiguous inputs, inputs without elements;
     - that recorded arrays, calls by keyword, HIPS autograd and every other registered mode give the same numbers.
 
-    What cannot be checked is reported as skipped, with the reason: inputs at a kink, a dtype or an empty array that the
-    forward function does not take. Integer inputs are not differentiated. Random operators draw the same numbers at
-    each call, from NumPy's global generator, Python's or minpy's, which are left as they were found.
+    With `frameworks=True`, the operator is checked in PyTorch, JAX and PyTensor, too, as `minpy.frameworks` makes it
+    one of theirs: values and gradients, second order, batches (`vmap`), and compiled.
+
+    What cannot be checked is reported as skipped, with the reason: a framework that is not installed, inputs at a kink,
+    a dtype or an empty array that the forward function does not take. Integer inputs are not differentiated. Random
+    operators draw the same numbers at each call, from NumPy's global generator, Python's or minpy's, which are left as
+    they were found.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ def check_operator(
         What the rules give the gradient of, where that is not the forward function (an output layer of a loss, a
         straight-through estimator). It is called as the operator is, and returns arrays like the operator's, which the
         upstream gradients weigh; or one number, for rules that do not read the upstream gradient.
+    frameworks : bool
+        Whether the operator is checked in other frameworks, too. It takes some seconds.
 
     Returns
     -------
@@ -136,14 +143,16 @@ def check_operator(
     try:
         with operator.being_checked(), Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
+            point = _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
+            if frameworks and point is not None:
+                report.rows += extension("Operator.check frameworks")(point)
     finally:
         draws.rewind()
     return report.require_success(operator.__name__)
 
 
-def _run(case: Case, options: Options, report: Report) -> None:
-    """Do all checks in order; what makes later ones meaningless ends the run."""
+def _run(case: Case, options: Options, report: Report) -> Point | None:
+    """Do all checks in order, and return the point that they were at; None where one makes later ones meaningless."""
 
     def add(check_name: str, check: Callable[..., Any], *arguments: Any) -> list[Row]:
         rows = attempt(check_name, partial(check, *arguments))
@@ -158,11 +167,11 @@ def _run(case: Case, options: Options, report: Report) -> None:
         report.rows.clear()
         [forward] = add("forward", check_forward, case)
     if forward.result != OK:
-        return
+        return None
     point = Point(case, options)
     add("inputs unchanged", check_mutation, point)
     if report.failures:
-        return
+        return None
     if case.operator.shape_rule is not None:
         add("shape rule", check_shape_rule, point)
     report.rows += _without_gradient(point)
@@ -175,6 +184,7 @@ def _run(case: Case, options: Options, report: Report) -> None:
     add("zero-size inputs", check_empty, point)
     for name, runner in MODES.items():
         add(name, check_mode, point, name, runner)
+    return point
 
 
 def _without_gradient(point: Point) -> list[Row]:

@@ -154,6 +154,11 @@ class BaseOperator:
     shape_inference: ShapeInference | None = None
     type_inference: TypeInference | None = None
 
+    # -- a further leading axis ----------------------------------------------------------------------------------------
+
+    # "elementwise", or `rule(batch_size, in_axes, *inputs, **attributes)`: see `Operator.def_batch`.
+    batch_rule: Any = None
+
     # -- files and pictures --------------------------------------------------------------------------------------------
 
     # What MXNet's files call it, if not as it is called here; and the aliases that are operators of their own there.
@@ -257,6 +262,15 @@ class BaseOperator:
         outputs = self.outputs
         return list(outputs(attributes) if callable(outputs) else outputs)
 
+    def output_facts(
+        self, inputs: Sequence[tuple[Any, Any]], attributes: dict[str, Any]
+    ) -> list[tuple[Any, Any]] | None:
+        """Return (shape, dtype) of each output of `forward`, for inputs of such shapes and dtypes, without a run.
+
+        None where the operator cannot tell that by itself: there may be rules for it, or it is captured.
+        """
+        return None
+
     # -- describing and checking ---------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
@@ -280,8 +294,11 @@ class BaseOperator:
         """Return how messages call the gradient rule of the input at a position."""
         return f"{self.__name__}: the gradient rule of argument {index - self.is_method} ({self.argument_name(index)})"
 
-    def check(self, *arguments: Any, **attributes: Any) -> Report:
+    def check(self, *arguments: Any, frameworks: bool = False, **attributes: Any) -> Report:
         """Compare every rule with central differences, and every mode with every other, at one call's arguments.
+
+        With `frameworks=True`, also what PyTorch, JAX and PyTensor give (`minpy.frameworks`), those that are installed:
+        values, gradients of both orders, batches, compiled.
 
         Returns a report that prints as a table, or raises `CheckError` with the worst element named. Everything that
         is checked, and the tolerances that may be set, are described at `minpy.checking.check_operator`.
@@ -292,7 +309,8 @@ class BaseOperator:
         >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
         'ok'
         """
-        report: Report = extension("Operator.check")(self, arguments, attributes)
+        options = {"frameworks": True} if frameworks else {}
+        report: Report = extension("Operator.check")(self, arguments, attributes, **options)
         return report
 
     def being_checked(self) -> AbstractContextManager[None]:

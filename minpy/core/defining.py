@@ -254,6 +254,66 @@ class Defining(BaseOperator):
         self._rules_changed()
         return self
 
+    def def_batch(self, rule: Callable[..., Any] | str | None = None) -> Any:
+        """Say how the operator is computed for many examples at once, which stand along a new leading axis.
+
+        `minpy.vmap`, and that of other frameworks, then call it once. Without it they call it for each example, and
+        stack what it returns.
+
+        Parameters
+        ----------
+        rule : 'elementwise' or callable, optional
+            'elementwise': each element of the output depends only on the elements of the inputs at the same place, as
+            inputs are broadcast. Then the operator itself is called on arrays with one more axis.
+            Else `rule(batch_size, in_axes, *inputs, **attributes)` returns `(outputs, out_axes)`. `in_axes` is a tuple:
+            0 for an input with a leading axis of length `batch_size`, None for one that is the same for all examples.
+            `outputs` is what the operator returns, an array or a tuple; `out_axes` says where the axis is in it: a
+            position, None if there is none, or a tuple with one for each of several outputs. The inputs may be
+            recorded: compute with NumPy's functions and operators, this one included, and the gradient follows.
+            If left out, a decorator is returned, which returns the rule.
+
+        Returns
+        -------
+        Operator
+            This operator, so that calls chain.
+
+        Raises
+        ------
+        ArgumentError
+            If the rule is another word, or cannot be called as it will be.
+
+        Examples
+        --------
+        >>> import minpy
+        >>> import numpy as np
+        >>> @minpy.customop('numpy')
+        ... def total(x, *, axis=-1):
+        ...     return np.sum(x, axis=axis)
+        >>> @total.def_batch()
+        ... def total_of_batch(batch_size, in_axes, x, *, axis):
+        ...     return total(x, axis=axis + 1 if axis >= 0 else axis), 0
+        >>> minpy.vmap(total)(np.ones((2, 3)))
+        array([3., 3.])
+        """
+        if rule is None:
+            return self._decorator(lambda function, _: self.def_batch(function), None)
+        if isinstance(rule, str):
+            if rule != "elementwise":
+                raise ArgumentError(
+                    f"{self.__name__}.def_batch: unknown rule {rule!r}; expected 'elementwise', or a function "
+                    "rule(batch_size, in_axes, *inputs, **attributes) that returns (outputs, out_axes)."
+                )
+            self.batch_rule = rule
+        elif not callable(rule):
+            raise ArgumentError(
+                f"{self.__name__}.def_batch: the rule is {describe(rule)}; expected 'elementwise', or a function "
+                "rule(batch_size, in_axes, *inputs, **attributes) that returns (outputs, out_axes)."
+            )
+        else:
+            self.batch_rule = self._adapted(rule, f"{self.__name__}: the batch rule", ("batch_size", "in_axes"))
+        self._note("def_batch", "batch rule", None, None if isinstance(rule, str) else rule)
+        return self
+
     def def_shape(self: _Kind, rule: Callable[..., Any]) -> _Kind:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -53,7 +53,8 @@ def gradients(
     create_graph : bool
         Record the rules themselves, so that the results can be differentiated again. Gradients are then Arrays.
     since : int
-        Go no further back than this sequence number: what was recorded earlier counts as constant.
+        Go no further back than this sequence number: what was recorded earlier counts as constant. Targets that are
+        older are reached, and not passed.
 
     Returns
     -------
@@ -72,16 +73,15 @@ def gradients(
         results = _walk_alone(heads[0], head_gradients[0], retain_graph)
         if results is not None:
             return results
-    order = reachable(heads, since)
-    target_set: set[Any] | None = None
-    if targets is not None:
-        target_set = set(targets)
+    target_set = None if targets is None else set(targets)
+    order = reachable(heads, since, target_set or ())
+    if target_set is not None:
         order = _leading_to(target_set, order)
     newest_write = last_write()
     for node in reversed(order):  # oldest first: what was recorded after the last write cannot be stale
         if node.sequence > newest_write:
             break
-        if type(node) is Leaf:
+        if type(node) is Leaf or node.sequence < since:
             continue
         if node.operator is not None:
             _refuse_overwritten(node)
@@ -98,7 +98,7 @@ def gradients(
         if target_set is None and not create_graph:
             results = _walk(order, pending)
         else:
-            results = _walk_to(target_set, order, pending, create_graph)
+            results = _walk_to(target_set, order, pending, create_graph, since)
     finally:
         state.recording = recording
     if not retain_graph:
@@ -318,9 +318,12 @@ def _zeros(node: Any) -> Any:
 
 
 def _walk_to(
-    targets: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
+    targets: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool, since: int
 ) -> dict[Any, Any]:
-    """Take gradients back to the nodes `targets` (None: every leaf), recording the rules if asked to."""
+    """Take gradients back to the nodes `targets` (None: every leaf), recording the rules if asked to.
+
+    Nodes older than the sequence number `since` are not passed.
+    """
     results: dict[Any, Any] = {}
     in_order = set(order)
     for node in order:
@@ -333,6 +336,8 @@ def _walk_to(
                 gradient = connect(gradient, None)
         if type(node) is Leaf if targets is None else node in targets:
             results[node] = gradient
+        if node.sequence < since:
+            continue
         operator = node.operator
         if operator is not None:
             requires_grad = [
@@ -402,8 +407,11 @@ def _add_output(pending: dict[Any, Any], output: Output, gradient: Any) -> None:
     slots[output.index] = gradient if slots[output.index] is None else slots[output.index] + gradient
 
 
-def reachable(heads: Iterable[Any], since: int = 0) -> list[Any]:
-    """Return every node that the heads depend on, latest first; none older than the sequence number `since`."""
+def reachable(heads: Iterable[Any], since: int = 0, ends: Collection[Any] = ()) -> list[Any]:
+    """Return every node that the heads depend on, latest first; none older than the sequence number `since`.
+
+    Of those that are older, the `ends` are among them which a younger node was computed from.
+    """
     seen = set(heads)
     stack = list(seen)
     order = []
@@ -416,9 +424,13 @@ def reachable(heads: Iterable[Any], since: int = 0) -> list[Any]:
             continue
         order.append(node)
         for parent in parents:
-            if parent is not None and parent not in seen and parent.sequence >= since:
-                seen.add(parent)
-                stack.append(parent)
+            if parent is not None and parent not in seen:
+                if parent.sequence >= since:
+                    seen.add(parent)
+                    stack.append(parent)
+                elif parent in ends:
+                    seen.add(parent)
+                    order.append(parent)
     if freed:
         _refuse_freed(freed, order, heads)
     order.sort(key=_by_sequence, reverse=True)
@@ -458,7 +470,7 @@ def _leading_to(targets: set[Any], order: Sequence[Any]) -> list[Any]:
     """Return the nodes of `order` that are wanted, or that depend on one that is."""
     leading = set(targets)
     for node in reversed(order):
-        if any(parent in leading for parent in node.parents if parent is not None):
+        if any(parent in leading for parent in node.parents or () if parent is not None):
             leading.add(node)
     return [node for node in order if node in leading]
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
 
-from minpy.core.array import FRONT_ENDS, Array, as_raw
+from minpy.core.array import FRONT_ENDS, Array, Shaped, as_raw
 from minpy.core.buffers import owned
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
 from minpy.differentiation import recorded_run
 from minpy.differentiation.trees import leaves_of, map_tree
 
-__all__ = ["Call", "matching", "ones_like"]
+__all__ = ["Call", "matching", "ones_like", "stacked_derivatives"]
 
 Function = Callable[..., Any]
 
@@ -79,13 +80,23 @@ class Call:
     def one_number(self) -> Sequence[Any]:
         """Return the gradient to start with at a result that is one number."""
         outputs = self.real_outputs()
-        if len(outputs) != 1 or as_raw(outputs[0]).size != 1:
-            got = describe(as_raw(outputs[0])) if len(outputs) == 1 else f"a nest of {len(outputs)} arrays"
+        if len(outputs) != 1 or math.prod(self.shape_of(outputs[0])) != 1:
+            shaped = [Shaped(self.shape_of(output), as_raw(output).dtype) for output in outputs]
+            got = describe(shaped[0]) if len(shaped) == 1 else f"a nest of {len(shaped)} arrays"
             raise ShapeError(
                 f"{self.name} differentiates a function whose result is one number, got {got}. Sum it up, or use "
                 "jacobian (every element's derivative) or elementwise_grad (the derivative of the sum)."
             )
         return [ones_like(outputs[0])]
+
+    def shape_of(self, output: Any) -> tuple[int, ...]:
+        """Return the shape of a result."""
+        shape: tuple[int, ...] = as_raw(output).shape
+        return shape
+
+    def lowered(self, nest: Any) -> Any:
+        """Return gradients or tangents that are given as the tape takes them."""
+        return nest
 
     def gradients(self, starts: Sequence[Any]) -> Any:
         """Return the arguments' gradients: for one argument its own, else a tuple."""
@@ -108,7 +119,7 @@ class Call:
                 starts[position] = start
                 rows.append(self.pull(starts))
             columns = [
-                _stacked([row[number] for row in rows], shape, as_raw(variable))
+                stacked_derivatives([row[number] for row in rows], shape, as_raw(variable))
                 for number, variable in enumerate(self.variables)
             ]
             blocks.append(self._restore(iter(columns), whole=False))
@@ -194,12 +205,17 @@ def _in_kind_of(argument: Any, part: Any) -> Any:
     return part[()] if isinstance(argument, numpy.generic) else part.item()
 
 
-def _stacked(rows: Sequence[Any], shape: tuple[int, ...], variable: numpy.ndarray) -> Any:
-    """Return derivatives of single elements as one array of the result's shape followed by the variable's."""
-    whole = shape + variable.shape
+def stacked_derivatives(rows: Sequence[Any], shape: tuple[int, ...], variable: numpy.ndarray, depth: int = 0) -> Any:
+    """Return derivatives of single elements as one array of the result's shape followed by the variable's.
+
+    The first `depth` axes are those of examples, which result and variable have in common.
+    """
+    whole = shape + variable.shape[depth:]
     if not any(isinstance(row, Array) for row in rows):
-        return numpy.array(rows, variable.dtype).reshape(whole) if rows else numpy.zeros(whole, variable.dtype)
-    return numpy.reshape(numpy.stack(rows), whole)
+        if not rows:
+            return numpy.zeros(whole, variable.dtype)
+        return numpy.moveaxis(numpy.array(rows, variable.dtype), 0, depth).reshape(whole)
+    return numpy.reshape(numpy.moveaxis(numpy.stack(rows), 0, depth), whole)
 
 
 def matching(role: str, nest: Any, like: Any, leaves: Sequence[Any]) -> list[Any]:

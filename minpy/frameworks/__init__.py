@@ -11,8 +11,8 @@ from minpy.core.errors import nearest
 from minpy.importing import import_module
 
 _DEFINED_IN = {
-    "from_jax": "minpy.frameworks.from_jax",
-    "from_torch": "minpy.frameworks.from_torch",
+    "from_jax": "minpy.frameworks.foreign_jax",
+    "from_torch": "minpy.frameworks.foreign_torch",
     "to_jax": "minpy.frameworks.jax_operator",
     "to_pytensor": "minpy.frameworks.pytensor_operator",
     "to_torch": "minpy.frameworks.torch_operator",

@@ -124,7 +124,7 @@ def infer_outputs(operator: Any, specs: Sequence[Any], attributes: dict[str, Any
     if operator.uses_training and attributes.get("training") is None:
         attributes = {**attributes, "training": False}
     asked = {name: value for name, value in attributes.items() if name != "training" or not operator.uses_training}
-    ruled = _by_rules(operator, specs, asked)
+    ruled = _by_rules(operator, specs, asked) or _by_itself(operator, specs, attributes)
     if ruled is not None:
         return ruled
     captured = _by_capture(operator, specs, attributes)
@@ -154,6 +154,17 @@ def _by_rules(operator: Any, specs: Sequence[Any], attributes: dict[str, Any]) -
         if dtypes is None or len(dtypes) != len(shapes):
             return None
     outputs = tuple(map(ArraySpec, shapes, dtypes))
+    return InferredOutputs(outputs, len(outputs) > 1 or returns_tuple_of_one(operator, attributes), "rule")
+
+
+def _by_itself(operator: Any, specs: Sequence[Any], attributes: dict[str, Any]) -> InferredOutputs | None:
+    """Return what the operator tells without rules; None where it does not."""
+    if not all(isinstance(spec, ArraySpec) for spec in specs):
+        return None
+    told = operator.output_facts([tuple(spec) for spec in specs], attributes)
+    if told is None:
+        return None
+    outputs = tuple(ArraySpec(tuple(shape), numpy.dtype(dtype)) for shape, dtype in told)
     return InferredOutputs(outputs, len(outputs) > 1 or returns_tuple_of_one(operator, attributes), "rule")
 
 

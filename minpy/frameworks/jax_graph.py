@@ -135,7 +135,7 @@ class _Part:
     def __init__(self, steps: TracedSteps) -> None:
         self.steps = steps
         self.function = translate(steps, "jax")
-        self.source: str = self.function.source  # type: ignore[attr-defined]
+        self.source: str = self.function.source
         self._run = jax.jit(self.function)
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:

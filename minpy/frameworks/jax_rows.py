@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only, unravelled
-from minpy.frameworks.translation import Call, Dialect, Operand
+from minpy.frameworks.dialects import Call, Dialect, Operand
+from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only, ravelled, unravelled
 from minpy.importing import import_module
 
 __all__ = ["DIALECT"]
@@ -189,7 +189,7 @@ _ROWS_IN_RESULT_DTYPE = (
     "i0 sinc nan_to_num concatenate stack hstack vstack dstack column_stack block append outer inner tensordot "
     "kron cross linalg.outer linalg.cross linalg.vecdot linalg.tensordot linalg.matmul linalg.solve linalg.multi_dot "
     "dot vdot trace linalg.trace trapezoid trapz polyval polyadd polysub polyder polyint convolve correlate median "
-    "nanmedian gradient ediff1d unwrap vander cov corrcoef select choose"
+    "nanmedian gradient ediff1d unwrap vander cov corrcoef select"
 )
 _ROWS_IN_OWN_DTYPE = (
     "iscomplex isreal isneginf isposinf real imag isclose amax amin max min ptp nanmax nanmin all any argmax argmin "
@@ -211,6 +211,12 @@ for _names, _write in (
     (_ROWS_IN_FLOATING_POINT, _in_floating_point),
 ):
     ROWS.update({_name: _write for _name in _names.split() if _name not in ROWS})
+
+
+@_row("choose")
+def _choose(call: Call, a: Any, choices: Any, mode: str = "raise") -> str:
+    options = ", ".join(call.array(each, call.result_dtype) for each in choices)
+    return f"jnp.choose({call.array(a)}, [{options}], mode={'clip' if mode == 'raise' else mode!r})"
 
 
 @_row("fix")
@@ -366,6 +372,7 @@ def _average(call: Call, a: Any, axis: Any = None, weights: Any = None, keepdims
 
 
 ROWS["unravel_index"] = unravelled
+ROWS["ravel_multi_index"] = ravelled
 
 # -- taken, stored -----------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,20 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.translation import Call, Operand
+from minpy.frameworks.dialects import Call, Operand
 
-__all__ = ["Rows", "axes_of", "axis_of", "computes_in", "elementwise", "infix", "only", "torch_reshaped", "unravelled"]
+__all__ = [
+    "Rows",
+    "axes_of",
+    "axis_of",
+    "computes_in",
+    "elementwise",
+    "infix",
+    "only",
+    "ravelled",
+    "torch_reshaped",
+    "unravelled",
+]
 
 
 class Rows(dict[str, Callable[..., str]]):
@@ -81,3 +92,20 @@ def unravelled(call: Call, indices: Any, shape: Any, order: str = "C") -> str:
     text = call.array(indices, numpy.int64)
     steps = [int(numpy.prod(lengths[axis + 1 :], dtype=numpy.int64)) for axis in range(len(lengths))]
     return f"({', '.join(f'{text} // {step} % {length}' for step, length in zip(steps, lengths, strict=True))},)"
+
+
+def ravelled(call: Call, multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> str:
+    """Return the row of `numpy.ravel_multi_index`, which both frameworks write alike."""
+    only(call, "mode", mode, ("raise",))
+    only(call, "order", order, ("C",))
+    lengths = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    parts = [
+        multi_index[axis] if isinstance(multi_index, (tuple, list)) else multi_index for axis in range(len(lengths))
+    ]
+    if isinstance(multi_index, Operand):
+        parts = [
+            Operand(f"{multi_index.text}[{axis}]", multi_index.shape[1:], multi_index.dtype)
+            for axis in range(len(lengths))
+        ]
+    steps = [int(numpy.prod(lengths[axis + 1 :], dtype=numpy.int64)) for axis in range(len(lengths))]
+    return " + ".join(f"{call.array(part, numpy.int64)} * {step}" for part, step in zip(parts, steps, strict=True))

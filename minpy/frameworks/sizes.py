@@ -12,7 +12,7 @@ import itertools
 import math
 import sys
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -42,13 +42,14 @@ class Unproven(Exception):
 class SizedRecorder(Recorder):
     """A recorder whose proxies have `Length`s: `scalars.conditions` holds what was chosen by them."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, fixed: Collection[int] = ()) -> None:
         super().__init__(GraphBuilder(), title, SizedProxy, LIMIT)
         self.scalars = Scalars(self)
+        self.fixed = frozenset(fixed)  # lengths that are the same at every call
 
     def like(self, title: str) -> SizedRecorder:
         """Return the recorder of a part, which notes in the same place."""
-        part = SizedRecorder(title)
+        part = SizedRecorder(title, self.fixed)
         part.scalars = self.scalars
         return part
 
@@ -152,16 +153,21 @@ class SizedProxy(ArrayProxy):
     def __len__(self) -> int:
         if not self.fact.shape:
             raise TypeError("len() of unsized object")
-        self._note("len")
+        recorder: Any = self.recorder
+        if self.fact.shape[0] not in recorder.fixed:
+            self._note("len")
         return self.fact.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        self._note("iteration")
+        recorder: Any = self.recorder
+        if self.fact.shape[0] not in recorder.fixed:
+            self._note("iteration")
         return (self[position] for position in range(self.fact.shape[0]))
 
     def _length(self, length: int) -> Any:
         """Return a length as users' code sees it; those that are the same in all traces are numbers."""
-        if length < 2:
+        recorder: Any = self.recorder
+        if length < 2 or length in recorder.fixed:
             return length
         symbol = f"length {length}" if length in _SYMBOLS else ScalarCall(int, (length,))
         return Length(self._scalars, symbol, length)

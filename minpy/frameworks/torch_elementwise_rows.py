@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, elementwise, infix
-from minpy.frameworks.translation import Call, Operand
+from minpy.frameworks.dialects import Call, Operand
+from minpy.frameworks.row_parts import Rows, elementwise, infix, only
 
 __all__ = ["ROWS"]
 
@@ -188,6 +188,18 @@ def _select(call: Call, condlist: Any, choicelist: Any, default: Any = 0) -> str
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         text = f"torch.where({call.array(condition)}, {call.array(choice, call.result_dtype)}, {text})"
     return f"torch.clone({text})"
+
+
+@_row("choose")
+def _choose(call: Call, a: Any, choices: Any, mode: str = "raise") -> str:
+    only(call, "mode", mode, ("raise",))
+    options = [
+        call.operand(call.array(each, call.result_dtype), call.spec(each).shape, call.result_dtype) for each in choices
+    ]
+    text = options[-1].text
+    for number, option in reversed(list(enumerate(options[:-1]))):
+        text = f"torch.where({call.array(a)} == {number}, {option.text}, {text})"
+    return f"torch.broadcast_to({text}, {call.text(call.shape)})"
 
 
 @_row("filled")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import torch
+from minpy.frameworks.libraries import require
+
+torch: Any = require("torch")
 
 __all__ = [
     "cbrt",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
+from minpy.frameworks.dialects import Call, Operand
 from minpy.frameworks.row_parts import Rows, axes_of, computes_in, only, torch_reshaped
-from minpy.frameworks.translation import Call, Operand
 
 __all__ = ["ROWS"]
 
@@ -317,3 +317,31 @@ def _tensorinv(call: Call, a: Any, ind: int = 2) -> str:
 def _tensorsolve(call: Call, a: Any, b: Any, axes: Any = None) -> str:
     left, right = (call.array(value, call.result_dtype) for value in (a, b))
     return f"torch.linalg.tensorsolve({left}, {right}, {call.text(axes)})"
+
+
+@_row("nanargmax nanargmin")
+def _nan_argmax(call: Call, a: Any, axis: Any = None, keepdims: bool = False) -> str:
+    name = call.key.removeprefix("nan")
+    fill = "-inf" if name == "argmax" else "inf"
+    call.source.literal(float("inf"))
+    text = f"torch.nan_to_num({call.array(a)}, {fill}, inf, -inf)" if a.dtype.kind == "f" else call.array(a)
+    if axis is None:
+        where = f"torch.{name}({text})"
+        return torch_reshaped(call, where) if keepdims else where
+    return f"torch.{name}({text}, {axis!r}, keepdim={bool(keepdims)!r})"
+
+
+@_row("cov corrcoef")
+def _cov(
+    call: Call, m: Any = None, x: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
+) -> str:  # fmt: skip
+    samples = m if x is None else x
+    text = call.array(samples, call.result_dtype)
+    if not rowvar and len(call.spec(samples).shape) > 1:
+        text = f"{text}.transpose(0, 1)"
+    if call.key == "corrcoef":
+        return f"torch.corrcoef({text})"
+    correction = (0 if bias else 1) if ddof is None else ddof
+    if correction not in (0, 1):
+        raise call.refuse(f"ddof={ddof!r}")
+    return f"torch.cov({text}, correction={correction!r})"

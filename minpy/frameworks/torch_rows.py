@@ -17,7 +17,7 @@ from minpy.frameworks import (
     torch_search_rows,
     torch_view_rows,
 )
-from minpy.frameworks.translation import Dialect
+from minpy.frameworks.dialects import Dialect
 from minpy.importing import import_module
 
 __all__ = ["DIALECT"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
+from minpy.frameworks.dialects import Call, Operand
 from minpy.frameworks.row_parts import Rows, only
-from minpy.frameworks.translation import Call, Operand
 
 __all__ = ["ROWS"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, torch_reshaped, unravelled
-from minpy.frameworks.translation import Call, Operand
+from minpy.frameworks.dialects import Call, Operand
+from minpy.frameworks.row_parts import Rows, axes_of, axis_of, only, ravelled, torch_reshaped, unravelled
 
 __all__ = ["ROWS"]
 
@@ -329,25 +329,59 @@ def _takes(part: Any) -> int:
 def _with_item(call: Call, array: Operand, index: Any, value: Any) -> str:
     """Stores by slices are scatters of slices, one axis inside the other; those by positions `index_put`."""
     parts = list(index) if isinstance(index, tuple) and not isinstance(index, Operand) else [index]
-    shape = numpy.empty(array.shape, numpy.int8)
-    if any(isinstance(part, (Operand, list)) for part in parts):
-        sample = numpy.arange(array.size).reshape(array.shape)
-        if all(isinstance(part, (Operand, list)) for part in parts) and not any(
-            isinstance(part, Operand) and part.dtype.kind == "b" for part in parts
-        ):
-            where = ", ".join(call.array(part, numpy.int64) for part in parts)
-            return f"torch.index_put({array.text}, ({where},), {call.array(value, array.dtype)})"
-        plain = [part.value if isinstance(part, Operand) else part for part in parts]
-        if any(part is None and part is not given for part, given in zip(plain, parts, strict=True)):
-            raise call.refuse("a store by an index of arrays that are not constant and slices")
-        positions = sample[tuple(plain)]
-    else:
-        del shape
-        positions = numpy.arange(array.size).reshape(array.shape)[tuple(parts)]
+    by_arrays = [isinstance(part, (Operand, list)) for part in parts]
+    if not any(by_arrays):
+        stored = _scattered(call, array, parts, value)
+        if stored is not None:
+            return stored
+    masks = any(isinstance(part, Operand) and part.dtype.kind == "b" for part in parts)
+    if all(by_arrays) and not masks:
+        where = ", ".join(call.array(part, numpy.int64) for part in parts)
+        return f"torch.index_put({array.text}, ({where},), {call.array(value, array.dtype)})"
+    if any(isinstance(part, Operand) and part.value is None for part in parts):
+        raise call.refuse("a store by an index of slices, or a mask, and arrays that are not constant")
+    plain = tuple(part.value if isinstance(part, Operand) else part for part in parts)
+    positions = numpy.asarray(numpy.arange(array.size).reshape(array.shape)[plain])
     target = f"torch.reshape({array.text}, (-1,))"
-    stored = f"torch.broadcast_to({call.array(value, array.dtype)}, {call.text(numpy.shape(positions))})"
-    where = call.array(numpy.asarray(positions), numpy.int64)
-    return torch_reshaped(call, f"torch.index_put({target}, ({where},), {stored})")
+    new = f"torch.broadcast_to({call.array(value, array.dtype)}, {call.text(positions.shape)})"
+    return torch_reshaped(call, f"torch.index_put({target}, ({call.array(positions)},), {new})")
+
+
+def _scattered(call: Call, array: Operand, parts: Sequence[Any], value: Any) -> str | None:
+    """Return a store by numbers and slices that go forwards; None for other indices."""
+    if any(part is None or (isinstance(part, slice) and (part.step or 1) < 0) for part in parts):
+        return None
+    taken = sum(part is not Ellipsis for part in parts)
+    parts = [part for part in parts if part is not Ellipsis or taken < array.ndim]
+    axes: list[tuple[int, Any]] = []
+    axis = 0
+    for part in parts:
+        if part is Ellipsis:
+            axis += array.ndim - taken
+            continue
+        if part != slice(None):
+            axes.append((axis, part))
+        axis += 1
+    region = numpy.broadcast_to(numpy.int8(0), array.shape)[tuple(parts)].shape
+    new = f"torch.broadcast_to({call.array(value, array.dtype)}, {call.text(region)})"
+
+    def stored(text: str, rest: Sequence[tuple[int, Any]], lengths: Sequence[int]) -> str:
+        if not rest:
+            return new
+        (axis, part), *more = rest
+        if isinstance(part, slice):
+            # Counted from the front: under `torch.vmap` others mean something else.
+            ends = call.text(part.indices(lengths[axis]))[1:-1]
+            inner = f"{text}[{':, ' * axis}{call.text(part)}]"
+            name = inner if not more else call.source.assign(inner)
+            return f"torch.slice_scatter({text}, {stored(name, more, lengths)}, {axis}, {ends})"
+        inner = f"torch.select({text}, {axis}, {part!r})"
+        name = inner if not more else call.source.assign(inner)
+        others = [length for at, length in enumerate(lengths) if at != axis]
+        within = stored(name, [(at - 1, each) for at, each in more], others)
+        return f"torch.select_scatter({text}, {within}, {axis}, {part!r})"
+
+    return stored(array.text, axes, array.shape)
 
 
 @_row("with_component")
@@ -402,7 +436,7 @@ def _changed(call: Call, function: Any, target: Operand, arguments: Any, keyword
 def _delete(call: Call, arr: Any, obj: Any, axis: Any = None) -> str:
     if isinstance(obj, Operand) and obj.value is None:
         raise call.refuse("obj= that is not constant")
-    where = obj.value if isinstance(obj, Operand) else obj
+    where: Any = obj.value if isinstance(obj, Operand) else obj
     at = 0 if axis is None else axis_of(axis, arr.ndim)
     text = call.array(arr) if axis is not None else f"torch.reshape({call.array(arr)}, (-1,))"
     positions = numpy.delete(numpy.arange(arr.size if axis is None else arr.shape[at]), where)
@@ -447,3 +481,22 @@ def _ediff1d(call: Call, ary: Any, to_end: Any = None, to_begin: Any = None) -> 
 
 
 ROWS["unravel_index"] = unravelled
+
+
+@_row("block")
+def _block(call: Call, arrays: Any) -> str:
+    def joined(nest: Any, depth: int) -> str:
+        if isinstance(nest, list):
+            return f"torch.cat(({', '.join(joined(part, depth - 1) for part in nest)},), {-depth})"
+        spec = call.spec(nest)
+        axes = max(len(call.shape), len(spec.shape))
+        shape = (1,) * (axes - len(spec.shape)) + spec.shape
+        return f"torch.reshape({call.array(nest, call.result_dtype)}, {call.text(shape)})"
+
+    depth, nest = 0, arrays
+    while isinstance(nest, list):
+        depth, nest = depth + 1, nest[0]
+    return joined(arrays, depth)
+
+
+ROWS["ravel_multi_index"] = ravelled

@@ -6,7 +6,7 @@ functions of PyTorch or JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy
@@ -73,7 +73,7 @@ class TracedSteps:
         recorder: PlainRecorder | SizedRecorder,
         reads: Reads,
         arguments: Sequence[Any] = (),
-        retrace: Callable[[Sequence[Any]], TracedSteps] | None = None,
+        retrace: Callable[[Sequence[Any], Collection[int]], TracedSteps] | None = None,
     ) -> None:
         self.name = name
         self.inputs = tuple(inputs)
@@ -302,7 +302,7 @@ class TracedOperator:
 
     def __str__(self) -> str:
         if self._forward is None:
-            return f"{self.operator.__name__} does not trace: {self._forward_reason}"
+            return str(self._forward_reason)
         parts = [str(self._forward)]
         for index in self.differentiable:
             try:
@@ -332,7 +332,7 @@ class TracedOperator:
             recorder,
             reads,
             self.specs,
-            lambda shapes: self.at(shapes).forward,
+            lambda shapes, fixed: self.at(shapes, fixed).forward,
         )
 
     def _trace_vjp(self, positions: tuple[int, ...]) -> TracedSteps:
@@ -368,7 +368,7 @@ class TracedOperator:
             recorder,
             reads,
             self.specs,
-            lambda shapes: self.at(shapes).vjp(positions),
+            lambda shapes, fixed: self.at(shapes, fixed).vjp(positions),
         )
 
     def _trace_jvp(self, position: int) -> TracedSteps:
@@ -391,19 +391,19 @@ class TracedOperator:
             recorder,
             reads,
             self.specs,
-            lambda shapes: self.at(shapes).jvp(position),
+            lambda shapes, fixed: self.at(shapes, fixed).jvp(position),
         )
 
-    def at(self, shapes: Sequence[Any]) -> TracedOperator:
+    def at(self, shapes: Sequence[Any], fixed: Collection[int] = ()) -> TracedOperator:
         """Return the operator traced for other shapes, by proxies that note what is chosen by lengths.
 
-        `shapes`: a shape for each input, or None for one that is no array.
+        `shapes`: a shape for each input, or None for one that is no array. `fixed`: lengths that may be chosen by.
         """
         specs = [
             ArraySpec(tuple(shape), spec.dtype) if isinstance(spec, ArraySpec) else spec
             for spec, shape in zip(self.specs, shapes, strict=True)
         ]
-        return TracedOperator(self.operator, specs, self.attributes, SizedRecorder(self.operator.__name__).like)
+        return TracedOperator(self.operator, specs, self.attributes, SizedRecorder(self.operator.__name__, fixed).like)
 
 
 def _values(proxies: Sequence[Any]) -> list[Value]:

@@ -11,8 +11,7 @@ import hashlib
 import inspect
 import linecache
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -24,219 +23,14 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import Reads
 from minpy.core.errors import NotTraceableError
 from minpy.core.operator import Operator
+from minpy.frameworks.dialects import Call, Dialect, NoEqual, Operand, dialect, function_key
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.sizes import PROBES, Unproven, generalized, symbols_of
 from minpy.frameworks.tracing import TracedSteps, step_name, traced_definition
 from minpy.graph.ir import CONSTANT, Node, Value, variable
-from minpy.importing import import_module
 from minpy.numpy_table.table import row_of
 
-__all__ = ["Call", "Dialect", "Operand", "dialect", "function_key", "translate"]
-
-_DIALECTS = {"jax": "minpy.frameworks.jax_rows", "torch": "minpy.frameworks.torch_rows"}
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a framework writes what NumPy does.
-
-    Parameters
-    ----------
-    name : str
-        'torch' or 'jax'.
-    rows : mapping
-        By the name of a function of NumPy's (see `function_key`): `row(call, *arguments, **arguments)`, which returns
-        the text of an expression, of a tuple for several outputs.
-    scope : callable
-        Returns the names that the source refers to, and what they are.
-    cast : callable
-        `cast(text, dtype)`: an expression in another dtype.
-    array : callable
-        `array(text, device)`: an expression of a constant of the scope; `device`: an expression of an array.
-    full : callable
-        `full(shape_text, value_text, dtype, device)`: an array of equal elements.
-    counted : callable
-        `counted(start_text, stop_text, dtype, device)`: whole numbers one after the other.
-    constant : callable
-        Returns what stands in the scope for an array of NumPy's.
-    refused : mapping
-        By dtype, why it cannot be an array there.
-    """
-
-    name: str
-    rows: Mapping[str, Callable[..., str]]
-    scope: Callable[[], dict[str, Any]]
-    cast: Callable[[str, numpy.dtype], str]
-    dtype: Callable[[numpy.dtype], str]
-    array: Callable[[str, str], str]
-    full: Callable[[str, str, numpy.dtype, str], str]
-    counted: Callable[[str, str, numpy.dtype, str], str]
-    constant: Callable[[numpy.ndarray], Any]
-    refused: Mapping[str, str] = field(default_factory=dict)
-
-
-def dialect(name: str) -> Dialect:
-    """Return the dialect of a framework, 'torch' or 'jax', which is imported."""
-    module = _DIALECTS.get(name)
-    if module is None:
-        raise NotTraceableError(f"there is no dialect {name!r}; there are {', '.join(map(repr, sorted(_DIALECTS)))}.")
-    made: Dialect = import_module(module).DIALECT
-    return made
-
-
-class Operand(NamedTuple):
-    """An array in the source: its expression, shape and dtype, and its elements where it is a constant."""
-
-    text: str
-    shape: tuple[int, ...]
-    dtype: numpy.dtype
-    value: numpy.ndarray | None = None
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def real_dtype(self) -> numpy.dtype:
-        """The dtype of the real part."""
-        return numpy.zeros((), self.dtype).real.dtype
-
-
-class NoEqual(Exception):
-    """A framework has no equal of a call: the text says of what about it."""
-
-
-def function_key(function: Any) -> str:
-    """Return the name under which tables have a function of NumPy's, or one of captures'.
-
-    >>> function_key(numpy.linalg.norm), function_key(numpy.add), function_key(numpy.add.reduce)
-    ('linalg.norm', 'add', 'add.reduce')
-    """
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, numpy.ufunc):
-        return f"{owner.__name__}.{function.__name__}"
-    row = row_of(function)
-    if row is not None:
-        return row.name
-    if function is numpy.ndarray.flatten:
-        return "flatten"
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-class Call:
-    """One call as a row sees it, with what rows need to write it.
-
-    `results`: the `ArraySpec` of each output. `several`: whether the function returns a tuple or list.
-    """
-
-    def __init__(self, source: _Source, function: Any, results: Sequence[ArraySpec], several: bool) -> None:
-        self.source = source
-        self.function = function
-        self.results = tuple(results)
-        self.several = several
-
-    @property
-    def key(self) -> str:
-        """The name under which tables have the function."""
-        return function_key(self.function)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the (first) result."""
-        return self.results[0].shape
-
-    @property
-    def result_dtype(self) -> numpy.dtype:
-        """The dtype of the (first) result."""
-        return self.results[0].dtype
-
-    @property
-    def device(self) -> str:
-        """An expression of an array on the device where the result is to be."""
-        return self.source.device
-
-    def refuse(self, reason: str) -> NoEqual:
-        """Return the exception to raise where there is no equal: `reason` completes 'it has no equal of ...'."""
-        return NoEqual(reason)
-
-    def dtype(self, dtype: Any) -> str:
-        """Return the expression of a dtype."""
-        return self.source.dtype(numpy.dtype(dtype))
-
-    def spec(self, value: Any) -> ArraySpec:
-        """Return the shape and dtype of an argument as NumPy would make an array of it."""
-        if isinstance(value, Operand):
-            return ArraySpec(value.shape, value.dtype)
-        if isinstance(value, (list, tuple)):
-            parts = [self.spec(part) for part in value]
-            dtype = numpy.result_type(*(part.dtype for part in parts)) if parts else numpy.dtype(float)
-            return ArraySpec((len(parts), *(parts[0].shape if parts else ())), dtype)
-        array = numpy.asarray(value)
-        return ArraySpec(array.shape, array.dtype)
-
-    def text(self, value: Any, dtype: Any = None) -> str:
-        """Return the expression of an argument: of an array in a dtype; of a number or a nest as it is written."""
-        if isinstance(value, Operand):
-            return value.text if dtype is None else self._cast(value, numpy.dtype(dtype))
-        return self.source.literal(value, None if dtype is None else numpy.dtype(dtype))
-
-    def array(self, value: Any, dtype: Any = None) -> str:
-        """Return the expression of an argument as an array, in a dtype."""
-        if isinstance(value, Operand):
-            return self.text(value, dtype)
-        if isinstance(value, (list, tuple)) and any(isinstance(part, Operand) for part in value):
-            parts = [Operand(self.array(part, dtype), self.spec(part).shape, self.spec(value).dtype) for part in value]
-            return self.emit(numpy.stack, (parts,), {}, self.spec(value)).text
-        data = numpy.asarray(value) if dtype is None else numpy.asarray(value).astype(dtype)
-        return self.source.constant(data).text
-
-    def operand(self, text: str, shape: Sequence[int], dtype: Any) -> Operand:
-        """Return an expression as an operand of further calls; it gets a name of its own."""
-        return Operand(self.source.assign(text), tuple(shape), numpy.dtype(dtype))
-
-    def emit(
-        self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], spec: ArraySpec | None = None
-    ) -> Operand:
-        """Write another call of a function of NumPy's first, and return its result."""
-        if spec is None:
-            samples = [
-                numpy.ones((1,) * value.ndim, value.dtype) if isinstance(value, Operand) else value
-                for value in arguments
-            ]
-            with numpy.errstate(all="ignore"):
-                sample = numpy.asarray(function(*samples, **keywords))
-            shape = numpy.broadcast_shapes(*(value.shape for value in arguments if isinstance(value, Operand)))
-            spec = ArraySpec(shape, sample.dtype)
-        (text,) = self.source.call_texts(function, list(arguments), dict(keywords), [spec], False)
-        return Operand(text, spec.shape, spec.dtype)
-
-    def loop(self, operands: Sequence[Any], dtype: Any = None) -> list[numpy.dtype]:
-        """Return the dtypes in which a ufunc takes its operands and gives its results."""
-        ufunc = self.function if isinstance(self.function, numpy.ufunc) else numpy.power
-        kinds: list[Any] = []
-        for value in operands:
-            if isinstance(value, (Operand, numpy.generic)):
-                kinds.append(value.dtype)
-            elif type(value) in (int, float, complex):
-                kinds.append(type(value))
-            else:
-                kinds.append(numpy.asarray(value).dtype)
-        results = [None if dtype is None else numpy.dtype(dtype)] * ufunc.nout
-        if dtype is not None:  # it names the loop, which the operands are cast to
-            return [numpy.dtype(dtype)] * ufunc.nin + results  # type: ignore[operator]
-        return list(ufunc.resolve_dtypes((*kinds, *results)))
-
-    def _cast(self, operand: Operand, dtype: numpy.dtype) -> str:
-        if operand.dtype == dtype:
-            return operand.text
-        self.source.require(dtype)
-        return self.source.dialect.cast(operand.text, dtype)
+__all__ = ["translate"]
 
 
 class _Source:
@@ -482,7 +276,7 @@ def _no_equal(dialect: Dialect, steps: TracedSteps, node: Node, reason: str) -> 
     )
 
 
-def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) -> Callable[..., tuple[Any, ...]]:
+def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) -> Any:
     """Return traced steps as a function of a framework's arrays.
 
     Parameters
@@ -522,7 +316,7 @@ def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) ->
     function.why_not = why_not if symbols is None else ""
     shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
     function.fits = functools.partial(_fits, symbols if symbols is not None else shapes)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 class _Written(NamedTuple):
@@ -573,13 +367,43 @@ def _of_any_lengths(
     untied, tied = symbols_of(shapes, tied=False), symbols_of(shapes, tied=True)
     try:
         return _for_symbols(steps, framework, written, untied), untied
-    except (Unproven, NotTraceableError):
-        if untied == tied:
-            raise
+    except Unproven:
+        pass
     try:
         return _for_symbols(steps, framework, written, tied), tied
-    except NotTraceableError as error:
-        raise Unproven(f"for other lengths {error}") from None
+    except Unproven as error:
+        why_not = error
+    # Some may have to be what they are, as an array outside has that length, or something is chosen by them.
+    for symbols in (tied,) if tied == untied else (tied, untied):
+        names = list(dict.fromkeys(each for row in symbols for each in row or () if isinstance(each, str)))
+        free = []
+        for name in names if len(names) > 1 else ():
+            try:
+                _for_symbols(steps, framework, written, _only(symbols, shapes, [name]))
+            except Unproven:
+                continue
+            free.append(name)
+        if free:
+            try:
+                return _for_symbols(steps, framework, written, _only(symbols, shapes, free)), _only(
+                    symbols, shapes, free
+                )
+            except Unproven as error:
+                why_not = error
+    raise why_not
+
+
+def _only(
+    symbols: Sequence[Sequence[int | str] | None], shapes: Sequence[Sequence[int] | None], names: Sequence[str]
+) -> list[list[int | str] | None]:
+    """Return symbols with the lengths in the place of all but some."""
+    return [
+        None
+        if row is None or shape is None
+        else [length if isinstance(symbol, str) and symbol not in names else symbol
+              for symbol, length in zip(row, shape, strict=True)]
+        for row, shape in zip(symbols, shapes, strict=True)
+    ]  # fmt: skip
 
 
 def _for_symbols(
@@ -601,9 +425,12 @@ def _for_symbols(
     sources, lengths = [written.text], [traced]
     for probe in PROBES if texts else ():
         lengths.append(dict(zip(texts, probe, strict=False)))
-        retraced = steps.retrace(
-            [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
-        )
+        shapes = [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
+        fixed = {each for row in symbols for each in row or () if isinstance(each, int)}
+        try:
+            retraced = steps.retrace(shapes, fixed)
+        except NotTraceableError as error:
+            raise Unproven(f"for other lengths, {error}") from None
         chosen = getattr(retraced.recorder, "scalars", None)
         if chosen is not None and chosen.conditions:
             raise Unproven("it chooses by lengths, or asks for one as a number of Python's")

@@ -224,6 +224,9 @@ def shapes_returned(node: Node, input_facts: Sequence[tuple[Any, Any]]) -> list[
         facts = captured_facts(node, input_facts) if is_customop(operator) else None
     if facts is not None:
         return [fact.shape for fact in facts]
+    told = operator.output_facts(input_facts, node.attributes)
+    if told is not None:
+        return [shape for shape, _ in told]
     try:
         result = _result_on(node, [numpy.ones(shape, dtype) for shape, dtype in input_facts])
     except IndexError:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 import minpy as mx
 from minpy import customop
@@ -9,7 +10,6 @@ from minpy.core.errors import ArgumentError, MXNetError, NoGradientError
 from minpy.frameworks.derivatives import Derivative, fresh
 from minpy.frameworks.digests import digest_of
 from minpy.frameworks.spec_texts import read_text, text_of
-from tests.support.framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 STEP = 1e-6
 

@@ -279,6 +279,29 @@ def test_what_a_function_refers_to_may_change() -> None:
     np.testing.assert_allclose(gradient(x), [3.0, 3.0])
 
 
+def test_callbacks_hand_over_what_rules_read() -> None:
+    seen: list[tuple[bool, ...]] = []
+
+    @customop("numpy")
+    def exponential(x):
+        return np.exp(x)
+
+    def rule(ans, x):
+        return lambda g: g * ans
+
+    exponential.def_grad(rule)
+    operator = to_jax(exponential, through="numpy")
+    compiled = jax.jit(jax.grad(lambda x: operator(x).sum()))
+    x = jnp.array([0.5, 1.0])
+    np.testing.assert_allclose(compiled(x), np.exp(x))
+    with pytest.warns(UserWarning, match="replaces it"):
+        exponential.def_grad(lambda ans, x: lambda g: seen.append((bool(x.any()),)) or g * np.exp(x))
+    with pytest.raises(Exception, match=r"exponential has another gradient rule than when JAX traced it"):
+        jax.block_until_ready(compiled(x))
+    np.testing.assert_allclose(jax.grad(lambda x: operator(x).sum())(x), np.exp(x))
+    assert seen == [(True,)]
+
+
 def test_a_rule_of_forward_mode_is_taken() -> None:
     calls: list[str] = []
 
@@ -312,6 +335,51 @@ def test_batches_of_what_is_elementwise_are_one_call() -> None:
     np.testing.assert_allclose(result, np.tanh(rows))
     assert (5, 3) in shapes
     assert shapes.count((3,)) <= 1
+
+
+def test_rules_of_def_batch() -> None:
+    shapes: list[tuple[int, ...]] = []
+
+    @customop("numpy")
+    def product(x, w):
+        shapes.append(x.shape)
+        return x * w
+
+    product.def_grad(lambda ans, x, w: lambda g: g * w)
+    product.def_grad(lambda ans, x, w: lambda g: g * x, argnum=1)
+    product.def_batch("elementwise")
+
+    @customop("numpy")
+    def total(x, *, axis: int = -1):
+        shapes.append(x.shape)
+        return np.sum(x * x, axis=axis)
+
+    total.def_grad(lambda ans, x, *, axis: lambda g: 2 * x * np.expand_dims(g, axis))
+
+    @total.def_batch()
+    def total_of_batch(batch_size, in_axes, x, *, axis):
+        assert in_axes == (0,)
+        return total(x, axis=axis + 1 if axis >= 0 else axis), 0
+
+    x, w = jnp.asarray(np.random.rand(5, 4, 3)), jnp.asarray(np.random.rand(5, 3))
+    multiplied, summing = to_jax(product, through="numpy"), to_jax(total, through="numpy")
+    calls = (
+        (lambda x, w: multiplied(x, w).sum(), (x, w), (5, 4, 3), lambda x, w: (x * w).sum()),
+        (lambda x, w: summing(x, axis=0).sum() * w[0], (x, w), (5, 4, 3), lambda x, w: (x * x).sum() * w[0]),
+    )
+    for function, values, batch, expected in calls:
+        jax.vmap(function)(*values).block_until_ready()
+        shapes.clear()
+        for ours, theirs in (
+            (function, expected),
+            (jax.grad(function), jax.grad(expected)),
+            (jax.jacrev(jax.grad(function)), jax.jacrev(jax.grad(expected))),
+        ):
+            np.testing.assert_allclose(jax.jit(jax.vmap(ours))(*values), jax.vmap(theirs)(*values), 1e-12)
+        assert set(shapes) - {(4, 3)} >= {batch}
+        assert (4, 3) not in shapes[1:]
+        nested = jax.vmap(jax.vmap(function))(*(jnp.stack([value, 2 * value]) for value in values))
+        np.testing.assert_allclose(nested[0], jax.vmap(expected)(*values), 1e-12)
 
 
 def test_threads_scans_and_pickles() -> None:

@@ -9,9 +9,9 @@ import threading
 
 import numpy as np
 import pytest
+from framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 import minpy
-from tests.support.framework_operators import ROWS, ROWS_BY_NAME, differentiable
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch")
 

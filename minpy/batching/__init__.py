@@ -1,0 +1,1 @@
+"""Functions and operators computed for many examples at once: `minpy.vmap`, and what `op.def_batch` is for."""
