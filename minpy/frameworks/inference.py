@@ -220,7 +220,9 @@ def _by_capture(operator: Any, specs: Sequence[Any], attributes: dict[str, Any])
     if not is_customop(operator):
         return None
     values = [variable("argument") if isinstance(spec, ArraySpec) else constant(spec) for spec in specs]
-    facts = [tuple(spec) if isinstance(spec, ArraySpec) else (None, None) for spec in specs]
+    facts: list[tuple[Any, Any]] = [
+        (spec.shape, spec.dtype) if isinstance(spec, ArraySpec) else (None, None) for spec in specs
+    ]
     node = Node(operator, values, attributes, operator.__name__)
     try:
         results = facts_of(node, facts, Reads())

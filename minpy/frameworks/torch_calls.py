@@ -39,19 +39,9 @@ __all__ = [
 ]
 
 _NAMES = (
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
+    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
 )
-_NAMES += ("uint16", "uint32", "uint64")
 NUMPY_DTYPES: dict[Any, numpy.dtype] = {getattr(torch, name): numpy.dtype(name) for name in _NAMES}
 TORCH_DTYPES: dict[numpy.dtype, Any] = {dtype: name for name, dtype in NUMPY_DTYPES.items()}
 
@@ -166,7 +156,7 @@ def tensor_ready(array: numpy.ndarray, derivative: Derivative) -> numpy.ndarray:
 # -- plain tensors -----------------------------------------------------------------------------------------------------
 
 
-class DirectCall(torch.autograd.Function):  # type: ignore[misc]
+class DirectCall(torch.autograd.Function):
     """An operator called on plain tensors on the CPU, of which one needs a gradient."""
 
     @staticmethod
@@ -285,7 +275,7 @@ def needs_gradient(tensors: Sequence[Any]) -> bool:
 # -- calls that the dispatcher makes -----------------------------------------------------------------------------------
 
 
-class RegisteredCall(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
+class RegisteredCall(torch.autograd.function._SingleLevelFunction):
     """A derivative called on any tensors, inside of the dispatcher's kernel for autograd.
 
     `torch.func`'s transforms, forward mode, graphs in the making and second derivatives come through here: it calls

@@ -165,7 +165,7 @@ class GraphForms:
         return form
 
 
-class GraphCall(torch.autograd.Function):  # type: ignore[misc]
+class GraphCall(torch.autograd.Function):
     """A graph called on tensors."""
 
     generate_vmap_rule = True
@@ -221,7 +221,7 @@ class GraphCall(torch.autograd.Function):  # type: ignore[misc]
         )
 
 
-class GraphLevel(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
+class GraphLevel(torch.autograd.function._SingleLevelFunction):
     """A graph called while a larger one is made, inside of the dispatcher's kernel."""
 
     @classmethod

@@ -41,8 +41,9 @@ def to_torch(
         functions of PyTorch's: on any device, fused by `torch.compile`, differentiated by PyTorch. 'auto' takes the
         graph where everything traces; `reason` of the operator that is returned says why not.
     batch : {'loop', 'elementwise'}
-        How `torch.vmap` runs it through NumPy: entry by entry, or all at once, for functions that treat a leading axis
-        as they treat any other. `op.def_batch` says so for all frameworks.
+        How `torch.vmap` runs it through NumPy: entry by entry, or all at once, for functions each of whose elements
+        hangs on the same elements of the inputs, as these are broadcast. `op.def_batch('elementwise')` says so for all
+        frameworks; a rule of `def_batch` that is a function is not used here.
 
     Returns
     -------

@@ -304,6 +304,9 @@ class Registered:
 
     def batched(self, size: int, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]) -> Any:
         """Return (what a derivative gives for each entry along mapped axes, the axes in the results)."""
+        if size and (self.batch == "elementwise" or self.operator.batch_rule == "elementwise"):
+            stacked = self._at_once(size, derivative, in_dims, tensors)
+            return tuple(stacked), (0,) * len(stacked)
         if size == 0:
             results = _empty(derivative, [_entry(tensor, dim) for tensor, dim in zip(tensors, in_dims, strict=True)])
             stacked = [result.new_empty((0, *result.shape)) for result in results]
@@ -312,14 +315,31 @@ class Registered:
             stacked = [torch.stack(parts) for parts in zip(*entries, strict=True)]
         return tuple(stacked), (0,) * len(stacked)
 
+    def _at_once(self, size: int, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+        """Call a derivative of an elementwise operator on all entries: with axes of their own before those of each."""
+        rank = max(tensor.dim() - (dim is not None) for tensor, dim in zip(tensors, in_dims, strict=True))
+        shapes, aligned = [], []
+        for tensor, dim in zip(tensors, in_dims, strict=True):
+            entries = tensor.unsqueeze(0).expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+            shapes.append(entries.shape)
+            aligned.append(entries.reshape(size, *[1] * (rank + 1 - entries.dim()), *entries.shape[1:]))
+        results = self._called(derivative, aligned)
+        if derivative.chain and derivative.chain[-1][0] == "pull":
+            places = [derivative.offset + position for position in derivative.chain[-1][1]]
+            return [result.reshape(shapes[place]) for result, place in zip(results, places, strict=True)]
+        return list(results)
+
+    def _called(self, derivative: Derivative, values: Sequence[Any]) -> Any:
+        if derivative.chain:
+            return self.derivative(list(values), derivative.spec)
+        result = self.call_operator(derivative, values)
+        return result if isinstance(result, (tuple, list)) else (result,)
+
     def _entry_of(self, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any], index: int) -> Any:
         values = [
             tensor if dim is None else tensor.select(dim, index) for tensor, dim in zip(tensors, in_dims, strict=True)
         ]
-        if derivative.chain:
-            return self.derivative(values, derivative.spec)
-        result = self.call_operator(derivative, values)
-        return result if isinstance(result, (tuple, list)) else (result,)
+        return self._called(derivative, values)
 
     def _vmap(self, info: Any, in_dims: Any, *inputs: Any, **attributes: Any) -> Any:
         kind, tensors = self._taken(inputs, attributes)

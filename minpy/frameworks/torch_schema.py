@@ -119,7 +119,7 @@ def _form(operator: Any, attribute: Attribute) -> AttributeForm:
     if kind is None and not is_optional and default is not None and default is not _MISSING:
         kind = type(default)
         if kind is tuple and default and all(type(part) in (int, float) for part in default):
-            kind = tuple[type(default[0]), ...]  # type: ignore[misc]
+            kind = tuple[type(default[0]), ...]
     is_optional = is_optional or default is None
     name = _TYPES.get(kind)  # type: ignore[arg-type]
     if name is not None:

@@ -154,8 +154,8 @@ def _by_probes(
     outputs = []
     for specs in zip(*results, strict=True):
         shape = []
-        for lengths in zip(*(spec.shape for spec in specs), strict=True):
-            written = _in_terms_of(lengths, symbols, assignments)
+        for seen in zip(*(spec.shape for spec in specs), strict=True):
+            written = _in_terms_of(seen, symbols, assignments)
             if written is None:
                 return None
             shape.append(written)

@@ -1,6 +1,8 @@
 """Operators as PyTorch's: derivatives, transforms, graphs, and whatever else PyTorch does with operators of its own."""
 
 import copy
+import functools
+import inspect
 import os
 import pickle
 import subprocess
@@ -196,6 +198,39 @@ def test_vmap_maps_other_axes_and_none_of_an_input():
     actual = torch.vmap(function, in_dims=(1, None), out_dims=1)(x, w)
     torch.testing.assert_close(actual, torch.stack([function(x[:, index], w) for index in range(5)], 1))
     assert torch.vmap(function, in_dims=(0, None))(torch.rand(0, 4, 3), w).shape == (0, 4, 3)
+
+
+@pytest.mark.parametrize("name", ["softplus", "scaled", "distance", "affine"])
+def test_elementwise_operators_are_mapped_at_once(name):
+    row = ROWS_BY_NAME[name]
+    calls = []
+
+    def counted(*arrays, **attributes):
+        calls.append(arrays)
+        return row.operator.definition(*arrays, **attributes)
+
+    counted.__signature__ = inspect.signature(row.operator.definition)
+    operator = minpy.customop("numpy")(functools.wraps(row.operator.definition)(counted))
+    for index, rule in enumerate(row.operator.rules):
+        operator.def_grad(rule, argnum=index)
+    at_once = to_torch(operator, through="numpy", batch="elementwise")
+    one_by_one = operator_of(row)
+    values = tensors(row, requires_grad=False)
+    stacked = [
+        torch.stack([value, value * 2, value + 1], -1) if index == 0 else value for index, value in enumerate(values)
+    ]
+    in_dims = (-1, *[None] * (len(values) - 1))
+    positions = tuple(range(len(values)))
+    for change in (
+        lambda function: lambda *given: function(*given, **row.attributes),
+        lambda function: torch.func.grad(lambda *given: function(*given, **row.attributes).sin().sum(), positions),
+        lambda function: torch.func.hessian(lambda *given: function(*given, **row.attributes).sin().sum()),
+    ):
+        expected = torch.vmap(change(one_by_one), in_dims)(*stacked)
+        torch.testing.assert_close(torch.vmap(change(at_once), in_dims)(*stacked), expected)
+    calls.clear()
+    torch.vmap(at_once, in_dims)(*stacked)
+    assert len(calls) == 1
 
 
 # -- the dispatcher ----------------------------------------------------------------------------------------------------
