@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from missing_frameworks import missing_framework
 from native.building import compiler
 from native.examples import compile_for_tests
 from places import ROOT
@@ -48,6 +49,11 @@ def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for line, code, expected in blocks:
         if "library.compile(" in code and compiler() is None:
             pytest.skip(f"from line {line} on: there is no C++ compiler ($CXX, c++, g++, clang++) to run it with")
+        if missing := missing_framework(code):
+            pytest.skip(f"from line {line} on: {missing} is not installed")
+        if code.startswith(">>> "):
+            run_session(code, scope, document, line)
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * line + code, str(document), "exec"), scope)
@@ -56,6 +62,15 @@ def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> N
         if expected is not None:
             same = doctest.OutputChecker().check_output(expected, got, FLAGS)
             assert same, f"{document.name}:{line} prints\n{got}\ninstead of\n{expected}"
+
+
+def run_session(code: str, scope: dict[str, Any], document: Path, line: int) -> None:
+    """Run a block that is a session at Python's prompt, with what it prints in it."""
+    session = doctest.DocTestParser().get_doctest(code, scope, document.name, str(document), line)
+    report = io.StringIO()
+    results = doctest.DocTestRunner(optionflags=FLAGS).run(session, out=report.write, clear_globs=False)
+    assert not results.failed, report.getvalue()
+    scope.update(session.globs)
 
 
 def test_blocks_are_found() -> None:

@@ -14,10 +14,15 @@ from _pytest.doctest import DoctestItem
 import minpy
 from minpy.core.errors import MissingDependencyError
 
-__all__ = ["MissingFrameworks"]
+__all__ = ["MissingFrameworks", "missing_framework"]
 
 _ROOM = Path(minpy.__file__).parent / "frameworks"
-_IMPORTS = re.compile(r"^(?:import|from) .*\b(jax|pytensor|torch)\b", re.MULTILINE)
+_IMPORTS = re.compile(r"^(?:>>> )?(?:import|from) .*\b(jax|pytensor|torch)\b", re.MULTILINE)
+
+
+def missing_framework(source: str) -> str | None:
+    """Return a framework that a piece of code imports and that is not installed; None if there is none."""
+    return next((name for name in sorted({*_IMPORTS.findall(source)}) if find_spec(name) is None), None)
 
 
 class MissingFrameworks:
@@ -41,6 +46,5 @@ class MissingFrameworks:
         for item in items:
             if isinstance(item, DoctestItem) and item.dtest is not None:
                 source = "".join(example.source for example in item.dtest.examples)
-                for framework in {*_IMPORTS.findall(source)}:
-                    if find_spec(framework) is None:
-                        item.add_marker(pytest.mark.skip(reason=f"{framework} is not installed"))
+                if missing := missing_framework(source):
+                    item.add_marker(pytest.mark.skip(reason=f"{missing} is not installed"))
