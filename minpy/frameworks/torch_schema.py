@@ -119,9 +119,9 @@ def _form(operator: Any, attribute: Attribute) -> AttributeForm:
     if kind is None and not is_optional and default is not None and default is not _MISSING:
         kind = type(default)
         if kind is tuple and default and all(type(part) in (int, float) for part in default):
-            kind = tuple[type(default[0]), ...]
+            kind = tuple[int, ...] if type(default[0]) is int else tuple[float, ...]
     is_optional = is_optional or default is None
-    name = _TYPES.get(kind)  # type: ignore[arg-type]
+    name = _TYPES.get(kind)
     if name is not None:
         convert = _cast(kind, is_optional)
         return AttributeForm(attribute.name, name + "?" * is_optional, default, convert, convert)
