@@ -95,7 +95,7 @@ def test_the_reason_is_that_of_the_first_part_that_does_not_trace() -> None:
     traced = chosen.traced(np.ones(2))
     assert traced.reason is not None
     assert traced.reason.startswith("chosen does not trace: it chooses by values")
-    assert "test_tracing.py:" in traced.reason
+    assert "test_traced_operators.py:" in traced.reason
     assert "return x if x.sum() > 0 else -x" in traced.reason
     with pytest.raises(NotTraceableError, match="chosen does not trace: it chooses by values"):
         _ = traced.forward
