@@ -23,7 +23,7 @@ def require(module: str) -> ModuleType:
         If it is not installed, or too old.
     """
     name, least = _LIBRARIES[module]
-    install = f"Install it with: python -m pip install 'minpy[{module}]'"
+    install = f"Install it with: python -m pip install '{module}>={least}'"
     try:
         library = import_module(module)
     except ModuleNotFoundError as error:

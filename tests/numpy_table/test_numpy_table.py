@@ -747,6 +747,7 @@ LISTED = {
     "contrib/amp/lists": "MXNet's operators",
     "custom/method_capture": "how many arguments a function may have before `out`",
     "dropin/": "names that NumPy has removed, and where they were",
+    "frameworks/": "what another framework has an equal of, and what it is called there",
     "inspection/": "MXNet's operators, and columns of a table",
     "ndarray/": "MXNet's operators",
     "numpy_dispatch_protocol": "what MXNet's own tests list",
