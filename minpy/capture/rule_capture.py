@@ -60,27 +60,8 @@ def capture_rule(
         rule, indices, is_several = _rule_of(operator, index)
     except LookupError:
         raise recorder.refuse("there is no rule") from None
-    arguments = call.arguments
-    attributes = call.attributes
-    shadow: ShadowFunctions | None = None
-    if not operator.builtin:
-        shadow = _shadow(recorder, reads, call, index)
-
-    def run() -> Any:
-        if operator.kind != "mxnet":
-            return rule(call.result, *arguments, **attributes)(call.gradient)
-        staged = rule(wrapped(call.result), *map(wrapped, arguments), **attributes)
-        return unwrapped(staged(wrapped(call.gradient)))
-
-    try:
-        if shadow is not None:
-            arguments = _arguments(shadow, call)
-            rule = shadow.function(rule)
-            attributes = plain_attributes(recorder, attributes)
-        result = run_captured(recorder, run)
-    finally:
-        if shadow is not None:
-            shadow.close()
+    shadow = None if operator.builtin else _shadow(recorder, reads, call, index)
+    result = _staged_result(recorder, shadow, call, rule)
     first = call.result[0] if isinstance(call.result, tuple) else call.result
     if not is_several:
         return {index: conformed_gradient(recorder, result, first, call.arguments[index])}
@@ -97,15 +78,24 @@ def capture_rule(
 def capture_jvp_rule(recorder: Recorder, reads: Reads, call: RuleCall, index: int) -> list[ArrayProxy]:
     """Return the tangents of the outputs that a rule of `def_jvp` gives; `call.gradient` is the input's tangent."""
     operator, rule = call.operator, call.operator.jvp_rules[index]
-    arguments, attributes = call.arguments, call.attributes
-    is_mxnet = operator.kind == "mxnet"
-    shadow: ShadowFunctions | None = None
+    shadow = None
     if not operator.builtin:
         reads.note("backward", item, operator.jvp_rules, index, rule)
-        shadow = ShadowFunctions(recorder, reads, "backward", wrapped if is_mxnet else None)
+        shadow = ShadowFunctions(recorder, reads, "backward", wrapped if operator.kind == "mxnet" else None)
+    result = _staged_result(recorder, shadow, call, rule)
+    outputs = call.result if isinstance(call.result, tuple) else (call.result,)
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    if len(parts) != len(outputs):
+        raise recorder.refuse(f"the rule of def_jvp gives {len(parts)} tangents for {len(outputs)} outputs")
+    return [conformed_gradient(recorder, part, output, output) for part, output in zip(parts, outputs, strict=True)]
+
+
+def _staged_result(recorder: Recorder, shadow: ShadowFunctions | None, call: RuleCall, rule: Any) -> Any:
+    """Return what `rule(result, *arguments, **attributes)(gradient)` returns; a user's rule runs in its shadow."""
+    arguments, attributes = call.arguments, call.attributes
 
     def run() -> Any:
-        if not is_mxnet:
+        if call.operator.kind != "mxnet":
             return rule(call.result, *arguments, **attributes)(call.gradient)
         staged = rule(wrapped(call.result), *map(wrapped, arguments), **attributes)
         return unwrapped(staged(wrapped(call.gradient)))
@@ -115,15 +105,10 @@ def capture_jvp_rule(recorder: Recorder, reads: Reads, call: RuleCall, index: in
             arguments = _arguments(shadow, call)
             rule = shadow.function(rule)
             attributes = plain_attributes(recorder, attributes)
-        result = run_captured(recorder, run)
+        return run_captured(recorder, run)
     finally:
         if shadow is not None:
             shadow.close()
-    outputs = call.result if isinstance(call.result, tuple) else (call.result,)
-    parts = result if isinstance(result, (tuple, list)) else (result,)
-    if len(parts) != len(outputs):
-        raise recorder.refuse(f"the rule of def_jvp gives {len(parts)} tangents for {len(outputs)} outputs")
-    return [conformed_gradient(recorder, part, output, output) for part, output in zip(parts, outputs, strict=True)]
 
 
 def conformed_gradient(recorder: Recorder, part: Any, result: Any, like: Any) -> ArrayProxy:

@@ -258,7 +258,7 @@ def _told_by_torch(case: Case) -> str:
 
 
 def _checked_by_torch(case: Case) -> str:
-    """Return what `torch.library.opcheck` finds wrong with the registered operator; "" for nothing."""
+    """Return what PyTorch's `opcheck` finds wrong with the registered operator; "" for nothing."""
     import torch
 
     made = to_torch(case.operator)

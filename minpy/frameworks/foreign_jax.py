@@ -110,7 +110,7 @@ def _remade(function: Any, name: Any, inputs: Any, outputs: Any, jit: Any) -> An
 class JaxFunction(ForeignOperator):
     """A function of JAX's as an operator: what `from_jax` returns."""
 
-    library = "JAX"
+    framework = "JAX"
     maker = "from_jax"
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

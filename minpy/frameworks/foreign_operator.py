@@ -174,8 +174,8 @@ class ForeignOperator(Operator):
         What the library's kind of operator was made with besides, by name.
     """
 
-    # How errors call the library, and what makes such operators.
-    library: ClassVar[str]
+    # How errors call the framework, and what makes such operators.
+    framework: ClassVar[str]
     maker: ClassVar[str]
     may_alias = False
 
@@ -315,7 +315,7 @@ class ForeignOperator(Operator):
         return ArgumentError(f"{self.__name__}: {place} {text}")
 
     def _docstring(self, doc: str | None) -> str:
-        section = f"Gradients\n---------\nAll, of any order: computed by {self.library}."
+        section = f"Gradients\n---------\nAll, of any order: computed by {self.framework}."
         return f"{inspect.cleandoc(doc)}\n\n{section}" if doc else section
 
     def __reduce__(self) -> Any:

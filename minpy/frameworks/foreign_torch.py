@@ -124,7 +124,7 @@ def _remade(function: Any, name: Any, inputs: Any, outputs: Any, device: Any) ->
 class TorchFunction(ForeignOperator):
     """A function of PyTorch's as an operator: what `from_torch` returns."""
 
-    library = "PyTorch"
+    framework = "PyTorch"
     maker = "from_torch"
     _has_run = False
 

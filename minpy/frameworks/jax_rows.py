@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from minpy.frameworks.dialects import Call, Dialect, Operand
-from minpy.frameworks.row_parts import Rows, computes_in, elementwise, infix, only, ravelled, unravelled
+from minpy.frameworks.row_parts import INFIX, Rows, computes_in, elementwise, infix, only, ravelled, unravelled
 from minpy.importing import import_module
 
 __all__ = ["DIALECT"]
@@ -24,33 +24,7 @@ _VARIADIC = ("args", "arys", "operands", "xi")
 
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
-_INFIX = [
-    "add",
-    "+",
-    "subtract",
-    "-",
-    "multiply",
-    "*",
-    "divide",
-    "/",
-    "floor_divide",
-    "//",
-    "remainder",
-    "%",
-    "equal",
-    "==",
-    "not_equal",
-    "!=",
-    "less",
-    "<",
-    "less_equal",
-    "<=",
-    "greater",
-    ">",
-    "greater_equal",
-    ">=",
-]
-ROWS.update({name: infix(symbol) for name, symbol in zip(_INFIX[::2], _INFIX[1::2], strict=True)})
+ROWS.update(INFIX, remainder=infix("%"))
 _UNARY = (
     "absolute fabs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil conjugate cos cosh deg2rad degrees exp exp2 "
     "expm1 floor frexp invert isfinite isinf isnan log log10 log1p log2 logical_not modf negative positive rad2deg "

@@ -10,6 +10,7 @@ import numpy
 from minpy.frameworks.dialects import Call, Operand
 
 __all__ = [
+    "INFIX",
     "Rows",
     "axes_of",
     "axis_of",
@@ -53,6 +54,25 @@ def elementwise(template: str, arrays: bool = False) -> Callable[..., str]:
 def infix(symbol: str) -> Callable[..., str]:
     """Return the row of a ufunc that is an operator of Python's."""
     return elementwise("{0} " + symbol + " {1}")
+
+
+# The ufuncs that are operators of Python's with the same meaning in all frameworks.
+INFIX = {
+    name: infix(symbol)
+    for name, symbol in (
+        ("add", "+"),
+        ("subtract", "-"),
+        ("multiply", "*"),
+        ("divide", "/"),
+        ("floor_divide", "//"),
+        ("equal", "=="),
+        ("not_equal", "!="),
+        ("less", "<"),
+        ("less_equal", "<="),
+        ("greater", ">"),
+        ("greater_equal", ">="),
+    )
+}
 
 
 def torch_reshaped(call: Call, text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.frameworks.dialects import Call, Operand
-from minpy.frameworks.row_parts import Rows, elementwise, infix, only
+from minpy.frameworks.row_parts import INFIX, Rows, elementwise, only
 
 __all__ = ["ROWS"]
 
@@ -15,31 +15,7 @@ ROWS = Rows()
 _row = ROWS.enter
 
 
-_INFIX = [
-    "add",
-    "+",
-    "subtract",
-    "-",
-    "multiply",
-    "*",
-    "divide",
-    "/",
-    "floor_divide",
-    "//",
-    "equal",
-    "==",
-    "not_equal",
-    "!=",
-    "less",
-    "<",
-    "less_equal",
-    "<=",
-    "greater",
-    ">",
-    "greater_equal",
-    ">=",
-]
-ROWS.update({name: infix(symbol) for name, symbol in zip(_INFIX[::2], _INFIX[1::2], strict=True)})
+ROWS.update(INFIX)
 # By NumPy's name; PyTorch's, where it has another one, behind a colon.
 _UNARY = (
     "absolute:abs fabs:abs arccos:acos arccosh:acosh arcsin:asin arcsinh:asinh arctan:atan arctanh:atanh cos cosh "
@@ -107,24 +83,14 @@ def _fix(call: Call, x: Any) -> str:
     return f"torch.trunc({call.array(x, call.result_dtype)})"
 
 
-@_row("isneginf")
-def _isneginf(call: Call, x: Any) -> str:
-    return f"torch.isneginf({call.array(x)})"
-
-
-@_row("isposinf")
-def _isposinf(call: Call, x: Any) -> str:
-    return f"torch.isposinf({call.array(x)})"
+@_row("isneginf isposinf isreal")
+def _is_some(call: Call, x: Any) -> str:
+    return f"torch.{call.key}({call.array(x)})"
 
 
 @_row("iscomplex")
 def _iscomplex(call: Call, x: Any) -> str:
     return f"torch.logical_not(torch.isreal({call.array(x)}))"
-
-
-@_row("isreal")
-def _isreal(call: Call, x: Any) -> str:
-    return f"torch.isreal({call.array(x)})"
 
 
 @_row("angle")
