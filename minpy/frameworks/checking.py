@@ -21,7 +21,6 @@ from minpy.frameworks.jax_operator import to_jax
 from minpy.frameworks.libraries import require
 from minpy.frameworks.pytensor_operator import to_pytensor
 from minpy.frameworks.torch_operator import to_torch
-from minpy.frameworks.torch_schema import attribute_text
 
 __all__ = ["check_frameworks"]
 
@@ -265,10 +264,7 @@ def _checked_by_torch(case: Case) -> str:
     _, tensors = _torch_call(case)
     schema = made._registered.schema
     forms = {form.name: form for form in schema.attributes}
-    attributes = {
-        key: attribute_text(value) if forms[key].type == "str" and forms[key].to_torch is not str else value
-        for key, value in case.attributes.items()
-    }
+    attributes = {key: forms[key].to_torch(value) for key, value in case.attributes.items()}
     inputs = (tensors,) if schema.variadic else tuple(tensors)
     outcomes = torch.library.opcheck(made.op, inputs, attributes, raise_exception=False)
     wrong = {test: outcome for test, outcome in outcomes.items() if outcome != "SUCCESS"}

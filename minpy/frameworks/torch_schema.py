@@ -16,7 +16,10 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError
 from minpy.core.signatures import Attribute
+from minpy.frameworks.libraries import require
 from minpy.frameworks.spec_texts import read_text, text_of
+
+torch: Any = require("torch")
 
 __all__ = ["AttributeForm", "Schema", "attribute_text", "schema_of"]
 
@@ -186,4 +189,8 @@ def attribute_text(value: Any) -> Any:
         return "[" + "".join([attribute_text(part) + ", " for part in value]) + "]"
     if value is None or isinstance(value, (bool, str)):
         return repr(value)
-    return f"{value}"
+    if torch.compiler.is_dynamo_compiling():  # with dynamic shapes numbers are symbols, too; a text is of one number
+        value = torch.fx.experimental.symbolic_shapes.guard_scalar(value)
+    if value != value:
+        return "{'nan'}"
+    return f"{value}".replace("inf", "1e999")
