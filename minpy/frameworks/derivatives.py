@@ -103,6 +103,9 @@ class Derivative:
     (('pull', (0,)), ('pull', (2,)))
     """
 
+    # Whether each value has an axis of examples in front: see `batched_derivatives`.
+    has_examples = False
+
     def __init__(
         self,
         operator: Any,

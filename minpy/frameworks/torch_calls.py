@@ -345,7 +345,7 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):
 
 
 def _called_operator(derivative: Derivative, registered: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
-    if derivative.chain:
+    if derivative.chain or derivative.has_examples:
         return tuple(registered.call_derivative(derivative, tensors))
     result = registered.call_operator(derivative, tensors)
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)

@@ -42,8 +42,8 @@ def to_torch(
         graph where everything traces; `reason` of the operator that is returned says why not.
     batch : {'loop', 'elementwise'}
         How `torch.vmap` runs it through NumPy: entry by entry, or all at once, for functions each of whose elements
-        hangs on the same elements of the inputs, as these are broadcast. `op.def_batch('elementwise')` says so for all
-        frameworks; a rule of `def_batch` that is a function is not used here.
+        hangs on the same elements of the inputs, as these are broadcast. `op.def_batch` says so for all frameworks, or
+        has a rule: one call of it is made for a batch, and its derivatives are taken of that call.
 
     Returns
     -------

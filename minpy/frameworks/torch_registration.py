@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy
 
+from minpy.batching.operator_calls import batch_way
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.frameworks.batched_derivatives import BatchedDerivative, derivative_of_spec
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.digests import digest_of
 from minpy.frameworks.torch_calls import (
@@ -26,6 +28,7 @@ from minpy.frameworks.torch_calls import (
     compute,
     is_batched,
     is_followed,
+    is_inexact,
     is_plain,
     is_pushed,
     is_symbol,
@@ -241,6 +244,8 @@ class Registered:
     def call_derivative(self, derivative: Derivative, tensors: Sequence[Any]) -> Sequence[Any]:
         """Call the registered operator that all derivatives are."""
         if any(map(is_batched, tensors)):  # no list can be batched in that way
+            if self.maps_elementwise or self.maps_by_rule or derivative.has_examples:
+                return self._of_legacy_batch(derivative, tensors)
             result = self._listed(len(tensors), derivative.num_returned)(*tensors, derivative.spec)
             return result if isinstance(result, (tuple, list)) else (result,)
         results: Sequence[Any] = self.derivative(list(tensors), derivative.spec)
@@ -274,7 +279,7 @@ class Registered:
         return self._result(compute(kind.derivative, tensors))
 
     def _run_derivative(self, values: Sequence[Any], spec: str) -> list[Any]:
-        return compute(Derivative.from_spec(self.operator, spec), values)
+        return compute(derivative_of_spec(self.operator, spec), values)
 
     def _record(self, *inputs: Any, **attributes: Any) -> Any:
         kind, tensors = self._taken(inputs, attributes)
@@ -289,7 +294,7 @@ class Registered:
 
     def _record_derivative(self, values: Sequence[Any], spec: str) -> Any:
         if (_is_grad_enabled() and needs_gradient(values)) or is_pushed():
-            return list(RegisteredCall.record(Derivative.from_spec(self.operator, spec), self, values))
+            return list(RegisteredCall.record(derivative_of_spec(self.operator, spec), self, values))
         with torch._C._AutoDispatchBelowAutograd():
             return self.derivative(values, spec)
 
@@ -298,29 +303,75 @@ class Registered:
         return self._result(_empty(kind.derivative, tensors))
 
     def _fake_derivative(self, values: Sequence[Any], spec: str) -> list[Any]:
-        return _empty(Derivative.from_spec(self.operator, spec), values)
+        return _empty(derivative_of_spec(self.operator, spec), values)
 
     # -- batches -------------------------------------------------------------------------------------------------------
 
     def batched(self, size: int, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]) -> Any:
         """Return (what a derivative gives for each entry along mapped axes, the axes in the results)."""
-        if size and (self.batch == "elementwise" or self.operator.batch_rule == "elementwise"):
-            stacked = self._at_once(size, derivative, in_dims, tensors)
-            return tuple(stacked), (0,) * len(stacked)
         if size == 0:
-            results = _empty(derivative, [_entry(tensor, dim) for tensor, dim in zip(tensors, in_dims, strict=True)])
-            stacked = [result.new_empty((0, *result.shape)) for result in results]
+            results = self._of_no_entries(derivative, in_dims, tensors)
+        elif derivative.has_examples:
+            results = self._of_more_examples(size, derivative, in_dims, tensors)
+        elif self.maps_elementwise:
+            results = self._at_once(size, derivative, in_dims, tensors)
+        elif self.maps_by_rule:
+            results = self.call_derivative(BatchedDerivative.of(derivative), _leading(size, in_dims, tensors))
         else:
             entries = [self._entry_of(derivative, in_dims, tensors, index) for index in range(size)]
-            stacked = [torch.stack(parts) for parts in zip(*entries, strict=True)]
-        return tuple(stacked), (0,) * len(stacked)
+            results = [torch.stack(parts) for parts in zip(*entries, strict=True)]
+        return tuple(results), (0,) * len(results)
+
+    @property
+    def maps_elementwise(self) -> bool:
+        """Whether batches are computed with axes of their own in front."""
+        return self.batch == "elementwise" or self.operator.batch_rule == "elementwise"
+
+    @property
+    def maps_by_rule(self) -> bool:
+        """Whether batches are computed by a rule of the operator's."""
+        return not self.maps_elementwise and batch_way(self.operator) == "rule"
+
+    def _of_legacy_batch(self, derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
+        """Call a derivative on the tensors that stand for many where PyTorch computes a batch of gradients."""
+        level = torch._C._vmapmode_increment_nesting() - 1
+        torch._C._vmapmode_decrement_nesting()
+        dims = [0 if is_batched(tensor) else None for tensor in tensors]
+
+        def unpacked(size: int) -> list[Any]:
+            return [
+                torch._remove_batch_dim(tensor, level, size, 0) if is_batched(tensor) else tensor for tensor in tensors
+            ]
+
+        # What stands for many at another level only gets an axis of the length that is said.
+        size = max(tensor.shape[0] for tensor, dim in zip(unpacked(1), dims, strict=True) if dim is not None)
+        whole = unpacked(size)
+        results, _ = self.batched(size, derivative, dims, whole)
+        return [torch._add_batch_dim(result, 0, level) for result in results]
+
+    def _of_no_entries(self, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+        """Return the results of an empty batch: they hang on the tensors, whose gradients are zeros."""
+        results = _empty(derivative, [_entry(tensor, dim) for tensor, dim in zip(tensors, in_dims, strict=True)])
+        none = sum((tensor.real * 0).sum() for tensor in tensors if is_inexact(tensor))
+        return [
+            result.new_zeros((0, *result.shape)) + none if is_inexact(result) else result.new_zeros((0, *result.shape))
+            for result in results
+        ]
+
+    def _of_more_examples(
+        self, size: int, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]
+    ) -> list[Any]:
+        """Call what takes many examples already on `size` times as many."""
+        stacked = _leading(size, in_dims, tensors)
+        count = stacked[0].shape[1]
+        results = self.call_derivative(derivative, [tensor.flatten(0, 1) for tensor in stacked])
+        return [result.unflatten(0, (size, count)) for result in results]
 
     def _at_once(self, size: int, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Call a derivative of an elementwise operator on all entries: with axes of their own before those of each."""
         rank = max(tensor.dim() - (dim is not None) for tensor, dim in zip(tensors, in_dims, strict=True))
         shapes, aligned = [], []
-        for tensor, dim in zip(tensors, in_dims, strict=True):
-            entries = tensor.unsqueeze(0).expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+        for entries in _leading(size, in_dims, tensors):
             shapes.append(entries.shape)
             aligned.append(entries.reshape(size, *[1] * (rank + 1 - entries.dim()), *entries.shape[1:]))
         results = self._called(derivative, aligned)
@@ -331,7 +382,7 @@ class Registered:
 
     def _called(self, derivative: Derivative, values: Sequence[Any]) -> Any:
         if derivative.chain:
-            return self.derivative(list(values), derivative.spec)
+            return self.call_derivative(derivative, values)
         result = self.call_operator(derivative, values)
         return result if isinstance(result, (tuple, list)) else (result,)
 
@@ -354,8 +405,16 @@ class Registered:
 
     def _vmap_derivative(self, info: Any, in_dims: Any, values: Sequence[Any], spec: str) -> Any:
         dims = in_dims[0] or [None] * len(values)
-        results, out_dims = self.batched(info.batch_size, Derivative.from_spec(self.operator, spec), dims, values)
+        results, out_dims = self.batched(info.batch_size, derivative_of_spec(self.operator, spec), dims, values)
         return list(results), list(out_dims)
+
+
+def _leading(size: int, in_dims: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+    """Return tensors with their entries along the first axis."""
+    return [
+        tensor.unsqueeze(0).expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+        for tensor, dim in zip(tensors, in_dims, strict=True)
+    ]
 
 
 def _entry(tensor: Any, dim: Any) -> Any:

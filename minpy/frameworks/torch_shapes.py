@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import MXNetError, ShapeError
+from minpy.frameworks.batched_derivatives import BatchedDerivative
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec, InferredOutputs, returned_dtypes
 from minpy.ops.inference.partial_shapes import UNKNOWN
@@ -48,6 +49,10 @@ def outputs_of(
             return [(tuple(below[position]), below_dtypes[position]) for position in positions]
         assert derivative.lower is not None
         return outputs_of(derivative.lower, below, below_dtypes, number_of, is_symbol, require)
+    if isinstance(derivative, BatchedDerivative):
+        count, examples = shapes[0][0], [tuple(shape[1:]) for shape in shapes]
+        outputs = outputs_of(derivative.each, examples, dtypes, number_of, is_symbol, require)
+        return [((count, *shape), dtype) for shape, dtype in outputs]
     symbols = list({str(length): length for shape in shapes for length in shape if is_symbol(length)}.values())
     if not symbols:
         inferred = _required(derivative, derivative.infer_outputs(_specs(shapes, dtypes)))
