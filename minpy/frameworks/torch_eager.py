@@ -30,11 +30,19 @@ _MISSING = object()
 
 def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:
     """Return the function that calls an operator on tensors; `note` is told why a call runs through NumPy."""
-    schema = entry.schema
+    schema, operator = entry.schema, entry.operator
+    suffix = {"numpy": "", "auto": "_auto", "graph": "_graph"}[through]
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def current_name() -> str:
+        """Return under which name a graph calls the operator as it is when the graph is made."""
+        return entry.current(operator).name + suffix
+
     scope: dict[str, Any] = {
         "attribute_text": attribute_text,
         "is_compiling": torch.compiler.is_dynamo_compiling,
-        "op": {"numpy": entry.op, "auto": entry.traced_op, "graph": entry.graph_op}[through],
+        "current_name": current_name,
+        "operators": getattr(torch.ops, entry.namespace),
         "eager": _eager_call(entry, through, note),
     }
     inputs = list(schema.inputs)
@@ -57,7 +65,7 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     source = (
         f"def {name}({', '.join(parameters)}):\n"
         "    if is_compiling():\n"
-        f"        return op({', '.join(compiled)})\n"
+        f"        return getattr(operators, current_name()).default({', '.join(compiled)})\n"
         f"    return eager({values}, ({named}))\n"
     )
     exec(compile(source, f"<minpy {entry.name}>", "exec"), scope)

@@ -35,7 +35,9 @@ def to_torch(
         How many tensors it returns. By default what `@customop(outputs=)` or its code says, or calls have shown.
     name, namespace : str
         What PyTorch's dispatcher calls it: `namespace::name_digest`, by default with the operator's name. The digest is
-        that of its code, its rules and what they refer to: what PyTorch keeps compiled in files goes by the name.
+        that of its code, its rules and what they refer to: what PyTorch keeps compiled in files goes by the name. A
+        rule that is edited afterwards gives another name where a graph is made the next time; for graphs that are made
+        already, call `torch.compiler.reset()`.
     through : {'auto', 'graph', 'numpy'}
         'numpy' calls the function and its rules, on the CPU. 'graph' runs the steps that they were traced to as
         functions of PyTorch's: on any device, fused by `torch.compile`, differentiated by PyTorch. 'auto' takes the
@@ -145,13 +147,13 @@ class TorchOperator:
 
     @property
     def op(self) -> Any:
-        """The operator that is registered with PyTorch's dispatcher: a `torch._ops.OpOverload`."""
-        return self._registered.op
+        """The operator that is registered with PyTorch's dispatcher, with the rules it has now: an `OpOverload`."""
+        return self._registered.current(self.__minpy_operator__).op
 
     @property
     def derivative(self) -> Any:
         """The registered operator that all derivatives of this one are: `(values, spec)` to gradients or tangents."""
-        return self._registered.derivative
+        return self._registered.current(self.__minpy_operator__).derivative
 
     def __repr__(self) -> str:
         return f"<TorchOperator {self.op}{self._registered.schema.text}, through {self.through}>"

@@ -66,7 +66,7 @@ def registered(operator: Any, schema: Schema, name: str | None, namespace: str, 
             full = f"{label}_{digest}" if number == 1 else f"{label}_{digest}_{number}"
             entry = _REGISTERED.get((namespace, full))
             if entry is None:
-                entry = _REGISTERED[namespace, full] = Registered(operator, schema, full, namespace, batch)
+                entry = _REGISTERED[namespace, full] = Registered(operator, schema, full, namespace, batch, label)
                 return entry
             if entry.schema.text == schema.text and entry.batch == batch and (is_whole or entry.operator is operator):
                 entry.operator = operator
@@ -129,9 +129,10 @@ class CallKind:
 class Registered:
     """The two operators that an operator is with PyTorch's dispatcher."""
 
-    def __init__(self, operator: Any, schema: Schema, name: str, namespace: str, batch: str) -> None:
+    def __init__(self, operator: Any, schema: Schema, name: str, namespace: str, batch: str, label: str) -> None:
         self.operator, self.schema, self.batch = operator, schema, batch
-        self.name, self.namespace = name, namespace
+        # `label` is the name without the digest.
+        self.name, self.namespace, self.label = name, namespace, label
         self._kinds: dict[Any, CallKind] = {}
         self._by_count: dict[str, Any] = {}
         self._define()
@@ -190,6 +191,10 @@ class Registered:
         library.impl(name, run, "CompositeImplicitAutograd")
         torch.library.register_vmap(f"{self.namespace}::{name}", batched, lib=library)
         return getattr(getattr(torch.ops, self.namespace), name).default
+
+    def current(self, operator: Any) -> Registered:
+        """Return the registration of an operator as it is now: another one, if its rules are not those of this one."""
+        return registered(operator, self.schema, self.label, self.namespace, self.batch)
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 

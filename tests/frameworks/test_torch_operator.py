@@ -290,6 +290,34 @@ def test_compiled_by_inductor(row, through, dynamic):
     compiled_as_eager(row, through, dynamic=dynamic)
 
 
+@pytest.mark.drawn_out
+@pytest.mark.with_frameworks
+@pytest.mark.parametrize("dynamic", [False, True])
+@both_ways
+@pytest.mark.parametrize("part", range(3))
+def test_many_compiled_together_by_inductor(part, through, dynamic):
+    """All rows in a few graphs: most of the time that a graph takes, the compiler of C++ takes once for each."""
+    torch._dynamo.reset()
+    calls = [inexact(row, through) for row in ROWS[part::3]]
+
+    def total(*values):
+        result, remaining = 0.0, list(values)
+        for function, variables in calls:
+            inputs, remaining = remaining[: len(variables)], remaining[len(variables) :]
+            for output in function(*inputs):
+                result = result + output.sin().sum()
+        return result
+
+    variables = [variable for _, row_variables in calls for variable in row_variables]
+    copies = [variable.detach().clone().requires_grad_() for variable in variables]
+    result = torch.compile(total, fullgraph=True, dynamic=dynamic)(*copies)
+    result.backward()
+    expected = total(*variables)
+    torch.testing.assert_close(result, expected)
+    for variable, gradient in zip(copies, torch.autograd.grad(expected, variables), strict=True):
+        torch.testing.assert_close(variable.grad, gradient)
+
+
 @both_ways
 @pytest.mark.parametrize("row", FEW, ids=by_name)
 def test_one_graph_serves_four_shapes(row, through):
@@ -680,37 +708,71 @@ def test_the_name_tells_rules_apart():
     assert to_torch(made(2.0), name="other", namespace="mine").op.name().startswith("mine::other_")
 
 
+def test_a_rule_edited_later_renames_it():
+    factors = np.array([2.0])
+
+    @minpy.customop("numpy")
+    def doubled(x):
+        return 2 * x
+
+    doubled.def_grad(lambda ans, x: lambda g: factors * g)
+
+    def gradient(through):
+        x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+        torch._dynamo.reset()
+        torch.compile(functions[through], backend="aot_eager", fullgraph=True)(x).sum().backward()
+        return x.grad[0].item()
+
+    functions = {through: to_torch(doubled, through=through) for through in ("numpy", "auto", "graph")}
+    first = functions["numpy"].op
+    assert {through: gradient(through) for through in functions} == {"numpy": 2.0, "auto": 2.0, "graph": 2.0}
+    factors[0] = 3.0
+    assert functions["numpy"].op is not first
+    assert {through: gradient(through) for through in functions} == {"numpy": 3.0, "auto": 3.0, "graph": 3.0}
+    second = functions["numpy"].op
+    with pytest.warns(UserWarning, match="doubled"):
+        doubled.def_grad(lambda ans, x: lambda g: 5 * g)
+    assert functions["numpy"].op not in (first, second)
+    assert {through: gradient(through) for through in functions} == {"numpy": 5.0, "auto": 5.0, "graph": 5.0}
+
+
 _PROGRAM = """
 import sys
+import numpy
 import torch
 import minpy
 from minpy.frameworks import to_torch
 
-factor = float(sys.argv[1])
+through, factor, later = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+factors = numpy.array([factor, 1.0])
 
 @minpy.customop('numpy')
 def doubled(x):
     return 2 * x
 
-doubled.def_grad(lambda ans, x: lambda g: factor * g)
-function = to_torch(doubled, through='numpy')
+doubled.def_grad(lambda ans, x: lambda g: factor * factors[1] * g)
+function = to_torch(doubled, through=through)
+if later != factor:
+    doubled.def_grad(lambda ans, x: lambda g: later * factors[1] * g)
+factors[1] = 7.0
 x = torch.ones(3, requires_grad=True)
-torch.compile(lambda x: function(x).sum(), fullgraph=True)(x).backward()
+torch.compile(lambda x: function(x), fullgraph=True)(x).backward(torch.ones(3))
 print(x.grad.tolist())
 """
 
 
 @pytest.mark.drawn_out
-def test_a_rule_that_was_edited_is_not_taken_from_files(tmp_path):
+@pytest.mark.parametrize("through", ["numpy", "auto"])
+def test_a_rule_that_was_edited_is_not_taken_from_files(tmp_path, through):
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     results = [
         subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", _PROGRAM, factor],
+            [sys.executable, "-W", "ignore", "-c", _PROGRAM, through, *factors],
             env=environment,
             capture_output=True,
             text=True,
             check=True,
         ).stdout.strip()
-        for factor in ("2", "3")
+        for factors in (("2", "2"), ("3", "3"), ("2", "5"))
     ]
-    assert results == ["[2.0, 2.0, 2.0]", "[3.0, 3.0, 3.0]"]
+    assert results == ["[14.0, 14.0, 14.0]", "[21.0, 21.0, 21.0]", "[35.0, 35.0, 35.0]"]
