@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.batching.levels import BATCHED, Level, holds_batched
+from minpy.batching.levels import BATCHED, LIVING, Level, holds_batched
 from minpy.core.array import as_raw
 from minpy.differentiation.nested import Call, stacked_derivatives
 from minpy.differentiation.trees import leaves_of, map_tree
@@ -30,7 +30,7 @@ def with_call(
 
     Where a value stands for many examples, it is one run for all of them.
     """
-    if not BATCHED:
+    if not LIVING:
         return finish(Call(name, function, argnums, single, arguments, keywords, run=run))
     levels = _levels_in((tuple(arguments), keywords))
     while True:

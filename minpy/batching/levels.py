@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from minpy.differentiation.trees import leaves_of
 
-__all__ = ["BATCHED", "Level", "NotBatchedError", "holds_batched", "is_batched"]
+__all__ = ["BATCHED", "LIVING", "Level", "NotBatchedError", "holds_batched", "is_batched"]
 
 # The class of batched arrays; empty until there are any.
 BATCHED: set[type] = set()
 _numbers = itertools.count()
+# The numbers of the levels that somebody holds, as each batched array does: without one, no value is batched.
+LIVING: set[int] = set()
 
 
 class Level:
@@ -28,6 +31,13 @@ class Level:
         self.batch_size = batch_size
         self.notes = notes
         self.is_open = True
+        LIVING.add(self.number)
+
+    def __del__(self, _discard: Callable[[int], None] = LIVING.discard) -> None:  # it outlives the module's names
+        _discard(self.number)
+
+    def __deepcopy__(self, memo: Any) -> Level:
+        return self
 
     def note(self, name: str, way: str) -> None:
         """Note how a call was computed: 'batched' or 'looped'."""
@@ -58,4 +68,4 @@ def is_batched(value: Any) -> bool:
 
 def holds_batched(values: Any) -> bool:
     """Tell the same of any value in a nest of dicts, lists and tuples."""
-    return bool(BATCHED) and any(type(leaf) in BATCHED for leaf in leaves_of(values))
+    return bool(LIVING) and any(type(leaf) in BATCHED for leaf in leaves_of(values))

@@ -76,7 +76,7 @@ class NumPyProtocols(Array):
         register_array(cls)
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        if PRECEDING and any(type(value) in PRECEDING for value in inputs):
+        if PRECEDING and not PRECEDING.isdisjoint(map(type, inputs)):
             return NotImplemented
         outs = keywords.pop("out", None)
         name = f"numpy.{ufunc.__name__}" if method == "__call__" else f"numpy.{ufunc.__name__}.{method}"

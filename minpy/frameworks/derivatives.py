@@ -30,7 +30,7 @@ from minpy.core.default_attributes import default_attributes
 from minpy.core.errors import ArgumentError
 from minpy.core.state import state
 from minpy.core.tape_walk import conform
-from minpy.core.user_functions import read_only
+from minpy.core.user_functions import read_only, run_guarded
 from minpy.differentiation import recorded_run
 from minpy.differentiation.rules_as_functions import pull_back
 from minpy.frameworks.inference import ArraySpec, InferredOutputs, infer_outputs
@@ -134,6 +134,12 @@ class Derivative:
             self.offset = len(positions) if not is_pull else self.lower.num_returned + self.reads_outputs * num_outputs
         self._function: Callable[..., tuple[Any, ...]] | None = None
         self._is_first_pull = len(self.chain) == 1 and self.chain[0][0] == PULL
+        self._takes_own = (
+            bool(operator.guarded)
+            and not self._is_made_anew
+            and not self.absent
+            and (not self.chain or self._is_first_pull)
+        )
         self._live: tuple[list[int], list[int]] | None = None
         self._spec: str | None = None
         self._taken: dict[tuple[str, tuple[int, ...]], Derivative] = {}
@@ -203,15 +209,27 @@ class Derivative:
             results = self._raw_pull(raws)
         else:
             results = [*self.function()(*raws)]
-        arrays: list[numpy.ndarray] = []
-        if len(results) > 1:
-            results.reverse()
-        while results:
-            value = results.pop()
-            # Another reference is somebody else's: a rule may return what its closure holds. Without one, memory
-            # that is the array's own is nobody's beside.
-            arrays.append(value.copy(order="C") if getrefcount(value) > SOLE_LOCAL else fresh(value))
-        return arrays
+        return _own(results)
+
+    def of_own(self, raws: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+        """Return what a call gives for array objects that nobody else has, whoever has their memory.
+
+        Functions that must not write to them get these themselves, as read-only arrays, and no views of them.
+        """
+        if not self._takes_own or (self.chain and state.recording):
+            return self(*raws)
+        for raw in raws:
+            raw.setflags(False)  # write=False: by position it costs less
+        if self.chain:
+            return _own(self._raw_pull(raws, is_own=True))
+        result = run_guarded(self.operator, raws, self.attributes)  # it copies what is not fresh
+        if type(result) is numpy.ndarray and not self.returns_tuple:
+            return [result if result.flags.num & _OWN_C_ORDER == _OWN_C_ORDER else result.copy(order="C")]
+        several = isinstance(result, (tuple, list))
+        results = [*result] if several else [result]
+        del result
+        self._require_count(len(results), several)
+        return _own(results)
 
     def function(self) -> Callable[..., tuple[Any, ...]]:
         """Return it as a function of arrays, raw or recorded by the tape, that returns a tuple."""
@@ -256,8 +274,11 @@ class Derivative:
             gradients[index] if index in gradients else numpy.zeros_like(raw_of(inputs[index])) for index in indices
         )
 
-    def _raw_pull(self, raws: Sequence[numpy.ndarray]) -> list[Any]:
-        """Return the first pull of raw arrays: what `_first_pull` does, at a third of its time."""
+    def _raw_pull(self, raws: Sequence[numpy.ndarray], is_own: bool = False) -> list[Any]:
+        """Return the first pull of raw arrays: what `_first_pull` does, at a third of its time.
+
+        `is_own`: they are read-only already, where they must not be written.
+        """
         if self._live is None:
             self._live = self._live_indices(self.operator)
         indices, live = self._live
@@ -266,12 +287,12 @@ class Derivative:
             return [*self._first_pull(*raws)]
         count = self.num_outputs
         cotangents, outputs, inputs = raws[:count], raws[count:offset], raws[offset:]
-        if operator.guarded:
-            outputs, inputs = [*map(read_only, outputs)], [*map(read_only, inputs)]
+        if operator.guarded and not is_own:
+            cotangents, outputs, inputs = [[*map(read_only, values)] for values in (cotangents, outputs, inputs)]
         several = self.returns_tuple
         parts: list[Any] = []
         if operator.direct and not several:
-            cotangent = read_only(cotangents[0]) if operator.guarded else cotangents[0]
+            cotangent = cotangents[0]
             try:
                 for index in live:
                     parts.append(operator.raw_rules[index](outputs[0], *inputs, **self.attributes)(cotangent))
@@ -375,6 +396,19 @@ class _AllVisible:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._operator, name)
+
+
+def _own(results: list[Any]) -> list[numpy.ndarray]:
+    """Return results as fresh arrays, and empty the list of them."""
+    arrays: list[numpy.ndarray] = []
+    if len(results) > 1:
+        results.reverse()
+    while results:
+        value = results.pop()
+        # Another reference is somebody else's: a rule may return what its closure holds. Without one, memory that is
+        # the array's own is nobody's beside.
+        arrays.append(value.copy(order="C") if getrefcount(value) > SOLE_LOCAL else fresh(value))
+    return arrays
 
 
 _OWN_C_ORDER = 0x001 | 0x004 | 0x400  # NumPy's flags C_CONTIGUOUS, OWNDATA and WRITEABLE

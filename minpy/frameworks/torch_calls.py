@@ -24,6 +24,7 @@ __all__ = [
     "RegisteredCall",
     "array_of",
     "call_derivative",
+    "call_directly",
     "compute",
     "conjugated",
     "is_batched",
@@ -44,6 +45,7 @@ _NAMES = (
 )
 NUMPY_DTYPES: dict[Any, numpy.dtype] = {getattr(torch, name): numpy.dtype(name) for name in _NAMES}
 TORCH_DTYPES: dict[numpy.dtype, Any] = {dtype: name for name, dtype in NUMPY_DTYPES.items()}
+_IS_INEXACT = {dtype: dtype.kind in "fc" for dtype in TORCH_DTYPES}
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 _transforms_active: Callable[[], bool] = torch._C._are_functorch_transforms_active
@@ -51,6 +53,7 @@ _len_dispatch_stack: Callable[[], int] = torch._C._len_torch_dispatch_stack
 _forward_mode: Any = torch.autograd.forward_ad
 _is_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _is_legacy_batched: Callable[[Any], bool] = torch._C._functorch.is_legacy_batchedtensor
+_unwrap_if_dead: Callable[[Any], Any] = torch._C._functorch.unwrap_if_dead
 from_numpy: Callable[[Any], Any] = torch.from_numpy
 
 
@@ -109,6 +112,14 @@ def array_of(tensor: Any, derivative: Derivative, position: int) -> numpy.ndarra
         return array
 
 
+def arrays_of(tensors: Sequence[Any], derivative: Derivative) -> list[numpy.ndarray]:
+    """Return the numbers of tensors as arrays: new objects, in the memory of the tensors where that can be."""
+    try:  # `force` costs less than to detach a tensor first
+        return [tensor.numpy(force=True) if tensor.requires_grad else tensor.numpy() for tensor in tensors]
+    except (RuntimeError, TypeError):
+        return [array_of(tensor, derivative, position) for position, tensor in enumerate(tensors)]
+
+
 def numpy_dtype(tensor: Any, derivative: Derivative, position: int) -> numpy.dtype:
     """Return NumPy's dtype for a tensor's, or raise the error for one that NumPy does not have."""
     dtype = NUMPY_DTYPES.get(tensor.dtype)
@@ -133,8 +144,9 @@ def _unknown_dtype(tensor: Any, derivative: Derivative, position: int) -> DTypeE
 
 def compute(derivative: Derivative, tensors: Sequence[Any]) -> list[Any]:
     """Run a derivative by NumPy, and return what it gives as tensors on the device of the first."""
-    raws = [array_of(tensor, derivative, position) for position, tensor in enumerate(tensors)]
-    results = [from_numpy(tensor_ready(array, derivative)) for array in derivative(*raws)]
+    results = [
+        from_numpy(tensor_ready(array, derivative)) for array in derivative.of_own(arrays_of(tensors, derivative))
+    ]
     if tensors and not tensors[0].is_cpu:
         return [result.to(tensors[0].device) for result in results]
     return results
@@ -163,7 +175,15 @@ class DirectCall(torch.autograd.Function):
     def forward(ctx: Any, call: Any, *tensors: Any) -> Any:
         """Run the operator by NumPy, and keep what its rules read."""
         derivative: Derivative = call.derivative
-        outputs = compute(derivative, tensors)
+        outputs, integers = [], []
+        for array in derivative.of_own(arrays_of(tensors, derivative)):
+            output_is_inexact = _IS_INEXACT.get(array.dtype)
+            if output_is_inexact is None:
+                array = tensor_ready(array, derivative)
+                output_is_inexact = _IS_INEXACT[array.dtype]
+            outputs.append(output := from_numpy(array))
+            if not output_is_inexact:
+                integers.append(output)
         ctx.call = call
         needed = ctx.needs_input_grad
         reads = call.reads.get(needed)
@@ -175,10 +195,8 @@ class DirectCall(torch.autograd.Function):
         else:
             ctx.unread = [(tensor.shape, tensor.dtype) for tensor in tensors]
             ctx.save_for_backward(*[tensors[position] for position in positions], *(outputs if reads_outputs else ()))
-        if call.may_return_integers:
-            integers = [output for output in outputs if not output.is_floating_point() and not output.is_complex()]
-            if integers:
-                ctx.mark_non_differentiable(*integers)
+        if integers:
+            ctx.mark_non_differentiable(*integers)
         return outputs[0] if call.is_single else tuple(outputs)
 
     @staticmethod
@@ -189,9 +207,9 @@ class DirectCall(torch.autograd.Function):
         saved = ctx.saved_tensors
         pull = call.simple.get(needed)
         if pull is not None and not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
-            gradient = _simple_gradient(pull, cotangents[0], saved, len(needed))
-            if gradient is not None:
-                return None, *gradient
+            simple_gradients = _simple_gradient(pull, cotangents[0], saved, len(needed))
+            if simple_gradients is not None:
+                return simple_gradients
         positions, reads_outputs = call.reads[needed]
         if len(positions) == len(needed) - 1:
             tensors = saved[: len(positions)]
@@ -222,19 +240,28 @@ class DirectCall(torch.autograd.Function):
         return tuple(result)
 
 
-def _simple_gradient(pull: Derivative, cotangent: Any, saved: Sequence[Any], count: int) -> list[Any] | None:
-    """Return the gradients of all inputs of a call with one output; None where not all are real numbers."""
-    if is_batched(cotangent):
+# A call of `DirectCall` where no transform is active: without the frames in which `apply` prepares for one.
+_apply_directly: Callable[..., Any] = super(torch.autograd.Function, DirectCall).apply
+
+
+def call_directly(call: Any, tensors: Sequence[Any]) -> Any:
+    """Call an operator on plain tensors that nobody else follows, one of which needs a gradient."""
+    return _apply_directly(call, *map(_unwrap_if_dead, tensors))
+
+
+def _simple_gradient(pull: Derivative, cotangent: Any, saved: Sequence[Any], count: int) -> tuple[Any, ...] | None:
+    """Return the gradients of all inputs of a call with one output, after None; None where not all is real numbers."""
+    try:
+        raws = [cotangent.numpy()]
+        raws += [tensor.numpy(force=True) if tensor.requires_grad else tensor.numpy() for tensor in saved]
+    except (RuntimeError, TypeError):  # one that stands for many, among others
         return None
-    upstream = array_of(cotangent, pull, 0)
-    raws = [array_of(tensor, pull, position) for position, tensor in enumerate(saved)]
-    # Of an output that no rule reads there is a stand-in.
-    output = raws.pop() if len(raws) == count else upstream
-    tensors = list(map(from_numpy, pull(upstream, output, *raws)))
-    for tensor in tensors:
-        if tensor.is_complex():
+    for raw in raws:
+        if raw.dtype.kind == "c":
             return None
-    return tensors
+    # The outputs come before the inputs. Of an output that no rule reads there is a stand-in.
+    raws.insert(1, raws.pop() if len(saved) == count else raws[0])
+    return None, *map(from_numpy, pull.of_own(raws))
 
 
 def conjugated(tensors: Sequence[Any]) -> Sequence[Any]:

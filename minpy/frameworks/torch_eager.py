@@ -11,7 +11,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.frameworks.torch_calls import (
-    DirectCall,
+    call_directly,
     compute,
     is_followed,
     is_plain,
@@ -119,7 +119,7 @@ def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) ->
         if _is_grad_enabled():
             for value in values:
                 if value.requires_grad:
-                    return DirectCall.apply(kind, *values)
+                    return call_directly(kind, values)
         results = compute(kind.derivative, values)
         return results[0] if kind.is_single else tuple(results)
 

@@ -23,8 +23,8 @@ from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.digests import digest_of
 from minpy.frameworks.torch_calls import (
     TORCH_DTYPES,
-    DirectCall,
     RegisteredCall,
+    call_directly,
     compute,
     is_batched,
     is_followed,
@@ -83,7 +83,6 @@ class CallKind:
         "forms",
         "is_single",
         "live_for",
-        "may_return_integers",
         "operator",
         "reads",
         "registered",
@@ -95,7 +94,6 @@ class CallKind:
         self.registered = entry
         self.forms = GraphForms(derivative)
         self.is_single = not derivative.returns_tuple
-        self.may_return_integers = True
         # By which inputs need gradients: the positions of the values, and whether the outputs are, that rules read.
         self.reads: dict[tuple[bool, ...], tuple[tuple[int, ...], bool]] = {}
         # Pulls of calls with one output, of which all inputs need a gradient, and are read.
@@ -290,7 +288,7 @@ class Registered:
         kind, tensors = self._taken(inputs, attributes)
         if _is_grad_enabled() and needs_gradient(tensors):
             if is_plain(tensors) and not is_followed():
-                return DirectCall.apply(kind, *tensors)
+                return call_directly(kind, tensors)
             return self._result(RegisteredCall.record(kind.derivative, self, tensors))
         if is_pushed():
             return self._result(RegisteredCall.record(kind.derivative, self, tensors))

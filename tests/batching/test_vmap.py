@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 from collections import namedtuple
 
 import autograd
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 import minpy as mx
 from minpy import customop, grad, vmap
+from minpy.batching.levels import LIVING
 from minpy.core.errors import ArgumentError, ShapeError
 
 
@@ -439,6 +442,40 @@ def test_an_array_that_outlives_its_function_says_so():
     vmap(lambda row: kept.append(row) or row)(np.ones((2, 3)))
     with pytest.raises(ArgumentError, match="is used after the function has returned that it was given to"):
         kept[0] + 1
+
+
+def test_derivatives_look_for_batches_while_there_are_any():
+    gc.collect()  # arrays that a test before this one kept
+    kept = []
+
+    def function(row):
+        assert LIVING
+        kept.append(row)
+        return np.sum(row * row)
+
+    before = set(LIVING)
+    vmap(function)(np.ones((2, 3)))
+    assert len(LIVING - before) == 1  # of the array that is kept
+    np.testing.assert_array_equal(grad(np.sum)(np.ones(3)), np.ones(3))
+    with pytest.raises(ArgumentError, match="is used after the function has returned that it was given to"):
+        grad(lambda x: np.sum(x * kept[0]))(np.ones(3))
+    kept.clear()
+    np.testing.assert_array_equal(vmap(grad(function))(np.ones((2, 3))), np.full((2, 3), 2.0))
+    kept.clear()
+    gc.collect()
+    assert set(LIVING) <= before
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * x))(np.ones(3)), np.full(3, 2.0))
+
+
+def test_a_deep_copy_is_of_the_same_examples():
+    def function(row):
+        again = copy.deepcopy(row)
+        del row
+        gc.collect()
+        return grad(lambda x: np.sum(x * x * again))(again)
+
+    matrix = values(4, 3)
+    np.testing.assert_allclose(vmap(function)(matrix), 2 * matrix**2)
 
 
 def test_names_and_docstrings():
