@@ -23,6 +23,7 @@ from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec, infer_outputs
 from minpy.frameworks.jax_graph import is_live
 from minpy.frameworks.libraries import require
+from minpy.frameworks.requests import visible_count
 
 jax: Any = require("jax")
 jnp: Any = jax.numpy
@@ -52,9 +53,8 @@ class CallbackForm:
             inputs.insert(position, None)
         self.reason: str | None = reason
         inferred = infer_outputs(op, inputs, attributes)
-        visible = op.visible_outputs(attributes) if callable(op.visible_outputs) else op.visible_outputs
-        self.visible = len(inferred) if visible is None else int(visible)
-        self.returns_tuple = inferred.returns_tuple if visible is None else self.visible > 1
+        self.visible = visible_count(op, attributes, len(inferred))
+        self.returns_tuple = inferred.returns_tuple if op.visible_outputs is None else self.visible > 1
         self._op = op
         self._is_guess = inferred.is_guess
         self._outputs = [ArraySpec(spec.shape, _canonical(spec.dtype)) for spec in inferred]
