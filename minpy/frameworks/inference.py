@@ -141,8 +141,10 @@ def infer_outputs(operator: Any, specs: Sequence[Any], attributes: dict[str, Any
     """
     if operator.uses_training and attributes.get("training") is None:
         attributes = {**attributes, "training": False}
-    asked = {name: value for name, value in attributes.items() if name != "training" or not operator.uses_training}
-    ruled = _by_rules(operator, specs, asked) or _by_itself(operator, specs, attributes)
+    without_mode = {
+        name: value for name, value in attributes.items() if name != "training" or not operator.uses_training
+    }
+    ruled = _by_rules(operator, specs, without_mode) or _by_itself(operator, specs, attributes)
     if ruled is not None:
         return ruled
     captured = _by_capture(operator, specs, attributes)

@@ -137,9 +137,9 @@ class JaxOperator:
     ) -> tuple[list[Any], tuple[int, ...], dict[str, Any]]:
         """Return (arrays, the positions of inputs that are None, attributes with their defaults)."""
         op = self.op
-        given, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
-        absent = tuple(position for position, value in enumerate(given) if value is None)
-        arrays = _arrays(op, [value for value in given if value is not None])
+        values, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
+        absent = tuple(position for position, value in enumerate(values) if value is None)
+        arrays = _arrays(op, [value for value in values if value is not None])
         return arrays, absent, full_attributes(op, named)
 
     def _form(self, values: Sequence[Any], absent: tuple[int, ...], named: dict[str, Any]) -> Any:

@@ -205,7 +205,7 @@ def _parts() -> SimpleNamespace:
                     return [shapes[index] for index in derivative.chain[-1][1]]
                 derivative = derivative.lower
             variables = node.inputs[len(node.inputs) - len(shapes) :]
-            known = [
+            lengths_by_input = [
                 [length if fixed is None else fixed for length, fixed in zip(shape, variable.type.shape, strict=True)]
                 for shape, variable in zip(shapes, variables, strict=True)
             ]
@@ -216,7 +216,7 @@ def _parts() -> SimpleNamespace:
             dtypes = tuple(variable.type.dtype for variable in variables)
             ndims = tuple(variable.type.ndim for variable in variables)
             returned = tuple(output.type.ndim for output in node.outputs)
-            lengths = [*chain.from_iterable(known)]
+            lengths = [*chain.from_iterable(lengths_by_input)]
             computed = MinpyShape(self.operator, derivative.spec, dtypes, ndims, returned)(
                 *[pt.as_tensor_variable(length, dtype="int64") for length in lengths], return_list=True
             )
@@ -255,7 +255,7 @@ def _parts() -> SimpleNamespace:
 
         def _pulled(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
             derivative = self.derivative
-            given = [
+            heads = [
                 pt.zeros_like(output, dtype=None if is_real(output) else "float64")
                 if isinstance(cotangent.type, DisconnectedType) or not is_real(output)
                 else pt.cast(cotangent, output.type.dtype)
@@ -267,7 +267,7 @@ def _parts() -> SimpleNamespace:
                 results[position] = grad_undefined(self, position, inputs[position], str(error))
             for positions in groups:
                 pull = derivative.pull(positions)
-                values = [*given, *(outputs if pull.reads_outputs else ()), *inputs]
+                values = [*heads, *(outputs if pull.reads_outputs else ()), *inputs]
                 parts = MinpyOp(self.operator, pull.spec)(*values, return_list=True)
                 for position, part in zip(positions, parts, strict=True):
                     results[position] = part
@@ -285,8 +285,8 @@ def _parts() -> SimpleNamespace:
             if not positions:
                 return [disconnected_type() for _ in range(self.derivative.num_returned)]
             push = self.derivative.push(positions)
-            given = [pt.cast(tangents[position], inputs[position].type.dtype) for position in positions]
-            results: list[Any] = MinpyOp(self.operator, push.spec)(*given, *inputs, return_list=True)
+            directions = [pt.cast(tangents[position], inputs[position].type.dtype) for position in positions]
+            results: list[Any] = MinpyOp(self.operator, push.spec)(*directions, *inputs, return_list=True)
             return results
 
     if hasattr(Op, "pullback"):  # PyTensor 3
