@@ -230,6 +230,9 @@ class Operator(Defining):
             for position, input_name in enumerate(self.signature.inputs)
             if self.has_rule(position)
         ]
+        if self.signature.variadic is not None:
+            positions = range(len(self.signature.inputs), len(self.rules))
+            defined += [f"{each} ({self.argument_name(each)})" for each in positions if self.has_rule(each)]
         return NoGradientError(
             f"{name} has no gradient for argument {argnum} ({argument}); defined: {', '.join(defined) or 'none'}. "
             f"Add one with {name}.def_grad(rule, argnum={argnum}), or say it is zero with "

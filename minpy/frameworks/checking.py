@@ -186,10 +186,10 @@ def _torch_call(case: Case, is_compiled: bool = False) -> tuple[Callable[..., An
     """Return (a function of the inputs that are arrays, these as tensors; variables need gradients)."""
     import torch
 
-    made = to_torch(case.operator)
+    torch_operator = to_torch(case.operator)
 
     def call(*inputs: Any) -> Any:
-        return made(*inputs, **case.attributes)
+        return torch_operator(*inputs, **case.attributes)
 
     tensors: list[Any] = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
     for slot in _positions(case):
@@ -260,13 +260,13 @@ def _checked_by_torch(case: Case) -> str:
     """Return what PyTorch's `opcheck` finds wrong with the registered operator; "" for nothing."""
     import torch
 
-    made = to_torch(case.operator)
+    torch_operator = to_torch(case.operator)
     _, tensors = _torch_call(case)
-    schema = made._registered.schema
+    schema = torch_operator._registered.schema
     forms = {form.name: form for form in schema.attributes}
     attributes = {key: forms[key].to_torch(value) for key, value in case.attributes.items()}
     inputs = (tensors,) if schema.variadic else tuple(tensors)
-    outcomes = torch.library.opcheck(made.op, inputs, attributes, raise_exception=False)
+    outcomes = torch.library.opcheck(torch_operator.op, inputs, attributes, raise_exception=False)
     wrong = {test: outcome for test, outcome in outcomes.items() if outcome != "SUCCESS"}
     return "; ".join(f"{test}: {str(outcome).partition(chr(10))[0]}" for test, outcome in wrong.items())
 
@@ -283,14 +283,14 @@ def _in_jax(arrays: Sequence[Any]) -> Any:
 
 def _jax_function(case: Case) -> tuple[Callable[..., tuple[Any, ...]], Arrays]:
     """Return (a function of the variables to a tuple, the variables)."""
-    made = to_jax(case.operator)
+    jax_operator = to_jax(case.operator)
     inputs = [_plain(value) for value in case.inputs]
 
     def function(*variables: Any) -> tuple[Any, ...]:
         values = list(inputs)
         for slot, variable in zip(_positions(case), variables, strict=True):
             values[slot] = variable
-        result = made(*values, **case.attributes)
+        result = jax_operator(*values, **case.attributes)
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
     return function, case.variables
@@ -348,9 +348,9 @@ def _batched_in_jax(case: Case, batches: Arrays) -> Arrays:
 
 
 def _told_by_jax(case: Case) -> str:
-    made = to_jax(case.operator)
+    jax_operator = to_jax(case.operator)
     with _in_jax(case.variables):
-        return _by(made.explain(*[_plain(value) for value in case.inputs], **case.attributes))
+        return _by(jax_operator.explain(*[_plain(value) for value in case.inputs], **case.attributes))
 
 
 def _unchanged(function: Any) -> Any:

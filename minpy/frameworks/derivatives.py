@@ -27,7 +27,7 @@ from minpy.core import dispatch
 from minpy.core.array import Array, raw_of
 from minpy.core.buffers import SOLE_LOCAL
 from minpy.core.default_attributes import default_attributes
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, nearest
 from minpy.core.state import state
 from minpy.core.tape_walk import conform
 from minpy.core.user_functions import read_only, run_guarded
@@ -51,6 +51,7 @@ def full_attributes(operator: Any, attributes: Mapping[str, Any]) -> dict[str, A
     if unknown and not operator.signature.open_ended:
         raise ArgumentError(
             f"{operator.__name__} has no attribute {unknown[0]!r}; its attributes are {', '.join(declared) or 'none'}."
+            f"{nearest(unknown[0], list(declared))}"
         )
     filled = {**default_attributes(operator.signature), **attributes}
     missing = [
@@ -178,9 +179,8 @@ class Derivative:
         """Which derivative it is, as text: see `from_spec`."""
         if self._spec is None:
             given = {name: value for name, value in self.attributes.items() if self._differs_from_default(name, value)}
-            for name, value in given.items():
-                text_of(value, f"{self.operator.__name__}: {name}")
-            self._spec = text_of((given, self.num_outputs, self.returns_tuple, self.absent, self.chain))
+            spec = given, self.num_outputs, self.returns_tuple, self.absent, self.chain
+            self._spec = text_of(spec, self.operator.__name__)
         return self._spec
 
     def _differs_from_default(self, name: str, value: Any) -> bool:

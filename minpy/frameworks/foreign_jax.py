@@ -127,13 +127,18 @@ class JaxFunction(ForeignOperator):
             try:
                 result = self._function_for(arrays, attributes)(*[a for a in arrays if _is_array(a)])
             except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError) as error:
-                if not self.settings["jit"]:
-                    raise
                 text = str(error).partition("\n")[0]
+                if not self.settings["jit"]:
+                    better = ArgumentError(
+                        f"{self.__name__}: JAX does not trace its function, which makes a number of an array ({text}). "
+                        "Return the array, without float() or .item()."
+                    )
+                    raise in_place_of(better, error) from error
                 better = ArgumentError(
                     f"{self.__name__}: JAX does not compile its function, which asks for the values of an array "
                     f"({text}). Choose with jnp.where or jax.lax.cond; or let it run operation by operation, with "
-                    "from_jax(..., jit=False). What is no array is an attribute, after the star: def f(x, *, n)."
+                    "from_jax(..., jit=False). What is no array is an attribute, after the star: def f(x, *, n); of a "
+                    "function of somebody else's, name the arrays: inputs=('x',)."
                 )
                 raise in_place_of(better, error) from error
             if isinstance(result, (tuple, list)):

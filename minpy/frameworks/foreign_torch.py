@@ -173,6 +173,12 @@ class TorchFunction(ForeignOperator):
             with torch.enable_grad():
                 outputs = in_tuple(function(*inputs, **attributes))
                 heads = [output for output, is_live in zip(outputs, live, strict=True) if is_live]
+                for head in heads:
+                    if not isinstance(head, torch.Tensor):
+                        raise GradientError(
+                            f"its function returned {describe(head)}, through which PyTorch takes no gradient. "
+                            "Return the tensor, without float() or .item()."
+                        )
                 pairs = [(y, _conjugate(g)) for y, g in zip(heads, cotangents, strict=True) if y.requires_grad]
                 if not pairs:
                     parts: Sequence[Any] = [None] * len(variables)

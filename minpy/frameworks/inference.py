@@ -23,6 +23,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError, describe
 from minpy.core.output_counts import returns_tuple_of_one
 from minpy.core.signatures import bind
+from minpy.frameworks.requests import visible_count
 from minpy.graph.ir import Node, constant, variable
 from minpy.ops.inference.partial_shapes import complete, show_shape
 
@@ -88,14 +89,33 @@ def spec_of(value: Any) -> Any:
     value = raw_of(value)
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         try:
-            return ArraySpec(tuple(value.shape), numpy.dtype(value.dtype))
-        except TypeError:  # a dtype of another library's
-            raise _no_spec(value) from None
+            return ArraySpec(tuple(value.shape), _numpy_dtype(value.dtype))
+        except TypeError:
+            raise ArgumentError(
+                f"{describe(value)} has a dtype that NumPy does not have; expected one of NumPy's, as in "
+                "((2, 3), 'float32')."
+            ) from None
+    if isinstance(value, tuple) and value and all(type(length) is int for length in value):
+        raise ArgumentError(
+            f"{value!r} says no dtype; expected a pair of shape and dtype, such as ({value!r}, 'float32'). "
+            "Make an array of numbers with numpy.array."
+        )
     if isinstance(value, (list, tuple)):
         array = numpy.asarray(value)
         if array.dtype.kind in "fciub":
             return ArraySpec(array.shape, array.dtype)
     raise _no_spec(value)
+
+
+def _numpy_dtype(dtype: Any) -> numpy.dtype:
+    """Return NumPy's dtype for another library's of the same name; raise a TypeError where there is none."""
+    try:
+        return numpy.dtype(dtype)
+    except TypeError:
+        namesake = numpy.dtype(str(dtype).rpartition(".")[2])  # 'torch.float32'
+        if namesake.isbuiltin != 1:  # others' packages add some, as ml_dtypes does bfloat16
+            raise
+        return namesake
 
 
 def _no_spec(value: Any) -> ArgumentError:
@@ -108,11 +128,9 @@ def infer(operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]
     """Return the shapes and dtypes of what a call returns. This is `op.infer`: see `BaseOperator.infer`."""
     inputs, named = bind(operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin)
     inferred = infer_outputs(operator, [spec_of(value) for value in inputs], named)
-    count = operator.visible_outputs
-    if count is None:
+    if operator.visible_outputs is None:
         return inferred
-    if callable(count):
-        count = count(named)
+    count = visible_count(operator, named, len(inferred))
     return InferredOutputs(inferred.outputs[:count], count > 1, inferred.source, inferred.is_guess)
 
 
@@ -123,8 +141,10 @@ def infer_outputs(operator: Any, specs: Sequence[Any], attributes: dict[str, Any
     """
     if operator.uses_training and attributes.get("training") is None:
         attributes = {**attributes, "training": False}
-    asked = {name: value for name, value in attributes.items() if name != "training" or not operator.uses_training}
-    ruled = _by_rules(operator, specs, asked) or _by_itself(operator, specs, attributes)
+    without_mode = {
+        name: value for name, value in attributes.items() if name != "training" or not operator.uses_training
+    }
+    ruled = _by_rules(operator, specs, without_mode) or _by_itself(operator, specs, attributes)
     if ruled is not None:
         return ruled
     captured = _by_capture(operator, specs, attributes)

@@ -23,6 +23,7 @@ from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec, infer_outputs
 from minpy.frameworks.jax_graph import is_live
 from minpy.frameworks.libraries import require
+from minpy.frameworks.requests import visible_count
 
 jax: Any = require("jax")
 jnp: Any = jax.numpy
@@ -52,9 +53,8 @@ class CallbackForm:
             inputs.insert(position, None)
         self.reason: str | None = reason
         inferred = infer_outputs(op, inputs, attributes)
-        visible = op.visible_outputs(attributes) if callable(op.visible_outputs) else op.visible_outputs
-        self.visible = len(inferred) if visible is None else int(visible)
-        self.returns_tuple = inferred.returns_tuple if visible is None else self.visible > 1
+        self.visible = visible_count(op, attributes, len(inferred))
+        self.returns_tuple = inferred.returns_tuple if op.visible_outputs is None else self.visible > 1
         self._op = op
         self._is_guess = inferred.is_guess
         self._outputs = [ArraySpec(spec.shape, _canonical(spec.dtype)) for spec in inferred]
@@ -88,8 +88,8 @@ class CallbackForm:
         def call(*values: Any) -> tuple[Any, ...]:
             if not structs:
                 return ()
-            given = [values[position] for position in passed]
-            results: tuple[Any, ...] = jax.pure_callback(host, structs, *given, vmap_method=self._batch)
+            arguments = [values[position] for position in passed]
+            results: tuple[Any, ...] = jax.pure_callback(host, structs, *arguments, vmap_method=self._batch)
             return results
 
         function = jax.custom_vjp(call)
@@ -242,9 +242,9 @@ class _FirstPull:
         self._rules = _rules_of(derivative.operator)
         self._is_plain = len(set(indices)) == len(indices) and not derivative.absent
 
-    def __call__(self, *given: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         values = self._values.copy()
-        for position, value in zip(self._passed, given, strict=True):
+        for position, value in zip(self._passed, arrays, strict=True):
             values[position] = numpy.asarray(value)
         derivative, operator = self._derivative, self._derivative.operator
         if operator.rules != self._rules[0] or operator.multiple_rules != self._rules[1]:

@@ -14,6 +14,7 @@ import numpy
 from minpy.core.errors import NotTraceableError
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
+from minpy.frameworks.requests import visible_count
 from minpy.frameworks.tracing import TracedOperator, TracedSteps
 from minpy.frameworks.translation import translate
 
@@ -42,7 +43,7 @@ class GraphForm:
         if self._traced.reason is not None:
             raise NotTraceableError(self._traced.reason)
         self.returns_tuple = self._traced.returns_tuple
-        self.visible = _visible(op, attributes, len(self._traced.outputs))
+        self.visible = visible_count(op, attributes, len(self._traced.outputs))
         self._live = set(self._traced.differentiable)
         self._forward = _Part(self._traced.forward)
         self._pulls: dict[tuple[int, ...], _Part] = {}
@@ -141,11 +142,6 @@ class _Part:
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         results: tuple[Any, ...] = self._run(*values, *self.steps.captured_arrays())
         return results
-
-
-def _visible(op: Any, attributes: dict[str, Any], count: int) -> int:
-    visible = op.visible_outputs(attributes) if callable(op.visible_outputs) else op.visible_outputs
-    return count if visible is None else int(visible)
 
 
 def is_live(tangent: Any) -> bool:

@@ -12,11 +12,11 @@ from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
+from minpy.frameworks.requests import THROUGH, requested_operator, require_choice, require_count
 from minpy.frameworks.spec_texts import text_of
 
 __all__ = ["JaxOperator", "to_jax"]
 
-_THROUGH = ("auto", "graph", "numpy")
 _BATCH = ("sequential", "expand_dims", "broadcast_all")
 # So many kinds of calls are remembered for one operator; beyond that the oldest is dropped.
 _MOST_FORMS = 256
@@ -69,18 +69,10 @@ def to_jax(op: Any, *, outputs: int | None = None, through: str = "auto", batch:
     [0.5 0.5] None
     """
     require("jax")
-    if through not in _THROUGH:
-        raise ArgumentError(f"to_jax: through={through!r}; expected 'auto', 'graph' or 'numpy'.")
-    if batch not in _BATCH:
-        raise ArgumentError(f"to_jax: batch={batch!r}; expected {', '.join(map(repr, _BATCH))}.")
-    if outputs is not None and (not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1):
-        raise ArgumentError(f"to_jax: outputs={outputs!r}; expected how many arrays it returns, such as 2.")
-    operator = getattr(op, "__minpy_operator__", op)
-    if not hasattr(operator, "signature") or not hasattr(operator, "vjp"):
-        raise ArgumentError(
-            f"to_jax takes an operator of minpy's, got {describe(op)}. Make one of a function with "
-            "@minpy.customop('numpy'), and give it its gradient with def_grad."
-        )
+    require_choice("to_jax", "through", through, THROUGH)
+    require_choice("to_jax", "batch", batch, _BATCH)
+    require_count("to_jax", outputs)
+    operator = requested_operator(op, "to_jax")
     if operator.auxiliary:
         raise ArgumentError(
             f"to_jax: {operator.__name__} changes its states {', '.join(operator.auxiliary)} in place, and functions "
@@ -145,9 +137,9 @@ class JaxOperator:
     ) -> tuple[list[Any], tuple[int, ...], dict[str, Any]]:
         """Return (arrays, the positions of inputs that are None, attributes with their defaults)."""
         op = self.op
-        given, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
-        absent = tuple(position for position, value in enumerate(given) if value is None)
-        arrays = _arrays(op, [value for value in given if value is not None])
+        values, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
+        absent = tuple(position for position, value in enumerate(values) if value is None)
+        arrays = _arrays(op, [value for value in values if value is not None])
         return arrays, absent, full_attributes(op, named)
 
     def _form(self, values: Sequence[Any], absent: tuple[int, ...], named: dict[str, Any]) -> Any:
@@ -196,6 +188,11 @@ def _arrays(op: Any, values: Sequence[Any]) -> list[Any]:
     arrays = []
     for position, value in enumerate(values):
         dtype = getattr(value, "dtype", None)
+        if dtype is not None and not isinstance(dtype, numpy.dtype):
+            raise ArgumentError(
+                f"{op.__name__}: {op.argument_name(position)} is {describe(value)}; expected an array of JAX's or "
+                "NumPy's. Convert it with jax.numpy.asarray(x)."
+            )
         array = value if isinstance(value, jax.Array) else None
         if array is None:
             if dtype is None and isinstance(value, (list, tuple)):

@@ -50,7 +50,7 @@ def graph_of(
     inner = [variable.type() for variable in variables]
     outputs = _applied(traced.forward, inner)
     floats = [index for index, output in enumerate(outputs) if _is_float(output)]
-    others = [index for index in range(len(outputs)) if index not in floats]
+    integers = [index for index in range(len(outputs)) if index not in floats]
     live = traced.differentiable
     if live and floats:  # now, so that what has no equal is found out
         _applied(traced.vjp(live), [*[output.type() for output in outputs] * 2, *inner])
@@ -68,8 +68,8 @@ def graph_of(
         options = {"connection_pattern": connected, keyword: pullback}
         node = OpFromGraph(inner, [outputs[index] for index in floats], inline=True, name=name, **options)
         made.update(zip(floats, node(*variables, return_list=True), strict=True))
-    if others:  # apart: gradients of nodes that give integers, too, are refused
-        made.update(zip(others, [_applied(traced.forward, variables)[index] for index in others], strict=True))
+    if integers:  # apart: gradients of nodes that give integers, too, are refused
+        made.update(zip(integers, [_applied(traced.forward, variables)[index] for index in integers], strict=True))
     return [made[index] for index in range(len(outputs))], traced.returns_tuple
 
 
@@ -90,12 +90,12 @@ def _pulled(
 
     live = traced.differentiable
     outputs = _applied(traced.forward, values)
-    given = [pt.zeros_like(output) for output in outputs]
+    heads = [pt.zeros_like(output) for output in outputs]
     for index, result, cotangent in zip(floats, results, cotangents, strict=True):
         outputs[index] = result
         if not isinstance(cotangent.type, DisconnectedType):
-            given[index] = pt.cast(cotangent, result.type.dtype)
-    parts = dict(zip(live, _applied(traced.vjp(live), [*given, *outputs, *values]), strict=True)) if live else {}
+            heads[index] = pt.cast(cotangent, result.type.dtype)
+    parts = dict(zip(live, _applied(traced.vjp(live), [*heads, *outputs, *values]), strict=True)) if live else {}
     gradients = []
     operator = traced.operator
     for index, (position, value) in enumerate(zip(positions, values, strict=True)):

@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
+from minpy.core.errors import ArgumentError, NotTraceableError, is_quitting
+from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import PULL, Derivative, full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
+from minpy.frameworks.requests import THROUGH, requested_operator, require_choice, require_count, visible_count
 
 __all__ = ["PytensorOperator", "to_pytensor"]
 
 # What lengths that are not known are tried as: what comes out alike for all does not hang on them.
 _TRIED = (2, 3, 1, 7)
-
-
-_THROUGH = ("auto", "graph", "numpy")
 
 
 def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "auto") -> PytensorOperator:
@@ -74,15 +73,9 @@ def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "au
     array([0.5, 0.5])
     """
     require("pytensor")
-    if through not in _THROUGH:
-        raise ArgumentError(f"to_pytensor: through={through!r}; expected 'auto', 'graph' or 'numpy'.")
-    operator = getattr(operator, "__minpy_operator__", operator)
-    if not (callable(operator) and hasattr(operator, "signature") and hasattr(operator, "vjp")):
-        raise ArgumentError(
-            f"to_pytensor takes an operator of minpy, got {describe(operator)}. Make one of a function with "
-            "@customop('numpy')."
-        )
-    return PytensorOperator(operator, outputs, through)
+    require_choice("to_pytensor", "through", through, THROUGH)
+    require_count("to_pytensor", outputs)
+    return PytensorOperator(requested_operator(operator, "to_pytensor"), outputs, through)
 
 
 class PytensorOperator:
@@ -134,19 +127,33 @@ def _bound(
     """Return (variables of a call, the positions of inputs that are None, the attributes with their defaults)."""
     import pytensor.tensor as pt
 
-    names = operator.signature.inputs
-    by_name = {name: attributes.pop(name) for name in names[len(inputs) :] if name in attributes}
-    values: list[Any] = list(inputs)
-    for name in names[len(inputs) :]:
-        if name in by_name:
-            values.append(by_name[name])
-        elif name in operator.signature.defaults:
-            values.append(operator.signature.defaults[name])
-        else:
-            raise ArgumentError(f"{operator.__name__}: input {name!r} is missing; its inputs are {', '.join(names)}.")
+    values, named = bind(operator.__name__, operator.signature, tuple(inputs), dict(attributes), operator.builtin)
     absent = tuple(position for position, value in enumerate(values) if value is None)
-    variables = [pt.as_tensor_variable(value) for value in values if value is not None]
-    return variables, absent, full_attributes(operator, attributes)
+    present = [value for value in values if value is not None]
+    types = [getattr(value, "type", value) for value in present]
+    dtypes = [numpy.dtype(type_.dtype) for type_ in types if hasattr(type_, "dtype")]
+    variables = [
+        pt.constant(value, dtype=_dtype_of_number(value, dtypes).name)
+        if type(value) in (int, float, complex)
+        else pt.as_tensor_variable(value)
+        for value in present
+    ]
+    return variables, absent, full_attributes(operator, named)
+
+
+def _dtype_of_number(number: complex, dtypes: Sequence[numpy.dtype]) -> numpy.dtype:
+    """Return the dtype of a Python number beside arrays of some dtypes: one that leaves their result what it is.
+
+    PyTensor's own choice, the narrowest one that has the number, loses digits: NumPy's log of an int8 is a float16.
+    """
+    if not isinstance(number, int):
+        return numpy.result_type(number, *dtypes)
+    common = numpy.result_type(*dtypes) if dtypes else numpy.dtype("int64")
+    for dtype in [common] if common.kind in "iu" else map(numpy.dtype, ("int64", "int32", "int16", "int8")):
+        limits = numpy.iinfo(dtype)
+        if limits.min <= number <= limits.max and numpy.can_cast(dtype, common):
+            return dtype
+    return numpy.dtype("int64")
 
 
 @lru_cache(None)
@@ -198,7 +205,7 @@ def _parts() -> SimpleNamespace:
                     return [shapes[index] for index in derivative.chain[-1][1]]
                 derivative = derivative.lower
             variables = node.inputs[len(node.inputs) - len(shapes) :]
-            known = [
+            lengths_by_input = [
                 [length if fixed is None else fixed for length, fixed in zip(shape, variable.type.shape, strict=True)]
                 for shape, variable in zip(shapes, variables, strict=True)
             ]
@@ -209,7 +216,7 @@ def _parts() -> SimpleNamespace:
             dtypes = tuple(variable.type.dtype for variable in variables)
             ndims = tuple(variable.type.ndim for variable in variables)
             returned = tuple(output.type.ndim for output in node.outputs)
-            lengths = [*chain.from_iterable(known)]
+            lengths = [*chain.from_iterable(lengths_by_input)]
             computed = MinpyShape(self.operator, derivative.spec, dtypes, ndims, returned)(
                 *[pt.as_tensor_variable(length, dtype="int64") for length in lengths], return_list=True
             )
@@ -248,7 +255,7 @@ def _parts() -> SimpleNamespace:
 
         def _pulled(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
             derivative = self.derivative
-            given = [
+            heads = [
                 pt.zeros_like(output, dtype=None if is_real(output) else "float64")
                 if isinstance(cotangent.type, DisconnectedType) or not is_real(output)
                 else pt.cast(cotangent, output.type.dtype)
@@ -260,7 +267,7 @@ def _parts() -> SimpleNamespace:
                 results[position] = grad_undefined(self, position, inputs[position], str(error))
             for positions in groups:
                 pull = derivative.pull(positions)
-                values = [*given, *(outputs if pull.reads_outputs else ()), *inputs]
+                values = [*heads, *(outputs if pull.reads_outputs else ()), *inputs]
                 parts = MinpyOp(self.operator, pull.spec)(*values, return_list=True)
                 for position, part in zip(positions, parts, strict=True):
                     results[position] = part
@@ -278,8 +285,8 @@ def _parts() -> SimpleNamespace:
             if not positions:
                 return [disconnected_type() for _ in range(self.derivative.num_returned)]
             push = self.derivative.push(positions)
-            given = [pt.cast(tangents[position], inputs[position].type.dtype) for position in positions]
-            results: list[Any] = MinpyOp(self.operator, push.spec)(*given, *inputs, return_list=True)
+            directions = [pt.cast(tangents[position], inputs[position].type.dtype) for position in positions]
+            results: list[Any] = MinpyOp(self.operator, push.spec)(*directions, *inputs, return_list=True)
             return results
 
     if hasattr(Op, "pullback"):  # PyTensor 3
@@ -376,7 +383,9 @@ def _parts() -> SimpleNamespace:
                 if is_quitting(error):
                     raise
                 first_error = first_error or error
-        if not results:
+        if first_error is not None and not results:
+            if _all_known(types):
+                raise first_error
             name = derivative.operator.__name__
             shown = ", ".join(f"{type_.dtype} {type_.shape}" for type_ in types)
             raise ArgumentError(
@@ -395,11 +404,9 @@ def _parts() -> SimpleNamespace:
         if count is None:
             number, several = returned(operator, filled, absent, types)
         derivative = Derivative(operator, filled, number, several, absent)
-        visible = operator.visible_outputs
-        if visible is not None:
-            visible = visible(filled) if callable(visible) else visible
+        visible = visible_count(operator, filled, number)
         results = MinpyOp(operator, derivative.spec)(*variables, return_list=True)[:visible]
-        return results if several and visible != 1 else results[0]
+        return results if several and (visible > 1 or operator.visible_outputs is None) else results[0]
 
     def returned(
         operator: Any, attributes: dict[str, Any], absent: tuple[int, ...], types: Sequence[Any]

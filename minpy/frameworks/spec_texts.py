@@ -19,7 +19,7 @@ __all__ = ["read_text", "text_of"]
 def text_of(value: Any, name: str = "") -> str:
     """Return a value as text: numbers, texts, dtypes, None, and lists, tuples and dicts of these.
 
-    Raises an ArgumentError, which calls it `name`, for others.
+    Raises an ArgumentError, which calls it `name`, for others; what is in a dict it calls `name: key`.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def text_of(value: Any, name: str = "") -> str:
     if isinstance(value, list):
         return f"[{', '.join(text_of(part, name) for part in value)}]"
     if isinstance(value, dict):
-        items = [f"{text_of(key, name)}: {text_of(part, name)}" for key, part in value.items()]
+        items = [f"{text_of(key, name)}: {text_of(part, f'{name}: {key}')}" for key, part in value.items()]
         return f"{{{', '.join(items)}}}"
     if isinstance(value, numpy.dtype):
         return f"{{'dtype {value.str if value.names else value.name}'}}"
@@ -51,7 +51,8 @@ def text_of(value: Any, name: str = "") -> str:
         return f"{{'type {value.__name__}'}}"
     raise ArgumentError(
         f"{name or 'an attribute'} is {describe(value)}; expected a number, a text, a dtype, None, or a tuple, list or "
-        "dict of these, as other frameworks hold attributes in their graphs. Make an array an input."
+        "dict of these, as other frameworks hold attributes in their graphs. What jit traces is an array. Make an "
+        "array an input."
     )
 
 

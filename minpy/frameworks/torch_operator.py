@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError
 from minpy.core.output_counts import LearnedOutputs
 from minpy.frameworks.libraries import require
+from minpy.frameworks.requests import THROUGH, requested_operator, require_choice, require_count
 
 __all__ = ["TorchOperator", "to_torch"]
-
-_THROUGH = ("auto", "graph", "numpy")
 
 
 def to_torch(
@@ -77,16 +76,10 @@ def to_torch(
     tensor([0.5000, 0.5000])
     """
     require("torch")
-    if through not in _THROUGH:
-        raise ArgumentError(f"to_torch: through={through!r}; expected 'auto', 'graph' or 'numpy'.")
-    if batch not in ("loop", "elementwise"):
-        raise ArgumentError(f"to_torch: batch={batch!r}; expected 'loop' or 'elementwise'.")
-    operator = getattr(op, "__minpy_operator__", op)
-    if not hasattr(operator, "signature") or not hasattr(operator, "vjp"):
-        raise ArgumentError(
-            f"to_torch takes an operator of minpy's, got {describe(op)}. Make one of a function with "
-            "@minpy.customop('numpy'), and give it its gradient with def_grad."
-        )
+    require_choice("to_torch", "through", through, THROUGH)
+    require_choice("to_torch", "batch", batch, ("loop", "elementwise"))
+    require_count("to_torch", outputs)
+    operator = requested_operator(op, "to_torch")
     return TorchOperator(operator, count_outputs(operator, outputs), name, namespace, through, batch)
 
 
@@ -103,8 +96,6 @@ def count_outputs(operator: Any, outputs: int | None) -> int:
             "returns what you need, and calls it in its gradient rule."
         )
     if outputs is not None:
-        if not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1:
-            raise ArgumentError(f"outputs is {describe(outputs)}; expected how many arrays it returns, such as 2.")
         return outputs
     if type(operator.outputs) is LearnedOutputs:
         return operator.outputs.count({}) or 1

@@ -13,6 +13,7 @@ import numpy
 
 from minpy.frameworks import (
     torch_elementwise_rows,
+    torch_index_rows,
     torch_reduction_rows,
     torch_search_rows,
     torch_view_rows,
@@ -22,7 +23,7 @@ from minpy.importing import import_module
 
 __all__ = ["DIALECT"]
 
-_MODULES = torch_elementwise_rows, torch_view_rows, torch_reduction_rows, torch_search_rows
+_MODULES = torch_elementwise_rows, torch_view_rows, torch_index_rows, torch_reduction_rows, torch_search_rows
 ROWS = {name: row for module in _MODULES for name, row in module.ROWS.items()}
 
 

@@ -443,10 +443,10 @@ def _for_symbols(
     return generalized(sources, lengths, texts)
 
 
-def _is_same(value: Any, other: Any) -> bool:
+def _is_same(value: Any, reference: Any) -> bool:
     if not hasattr(value, "shape"):
-        return value == other or value != value
-    first, second = numpy.asarray(value), numpy.asarray(other)
+        return value == reference or value != value
+    first, second = numpy.asarray(value), numpy.asarray(reference)
     return first.shape == second.shape and first.dtype == second.dtype and first.tobytes() == second.tobytes()
 
 

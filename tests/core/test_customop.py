@@ -342,6 +342,16 @@ def test_methods():
     assert Layer.scale.__doc__ == f"Scale a product.\n\n{BY_RULES}"
 
 
+def test_rules_of_variadic_inputs_are_among_those_that_are_defined():
+    @customop("numpy")
+    def total(*parts):
+        return sum(parts)
+
+    total.def_grad(lambda ans, *parts: lambda g: g)
+    with pytest.raises(NoGradientError, match=r"for argument 1 \(parts\[1\]\); defined: 0 \(parts\[0\]\)\."):
+        gradient(lambda x, y: total(x, y), X, Y)
+
+
 def test_self_is_not_counted():
     with pytest.raises(NoGradientError, match=r"without_rule has no gradient for argument 0 \(x\); defined: none\."):
         gradient(Layer(1.0).without_rule, X)

@@ -177,8 +177,18 @@ def test_what_is_inferred_says_how():
 def test_an_argument_without_a_shape_is_refused():
     with pytest.raises(ArgumentError, match=r"says no shape and dtype; expected an array, or a pair"):
         ROWS_BY_NAME["softplus"].operator.infer("x")
+    with pytest.raises(ArgumentError, match=r"\(2, 3\) says no dtype; expected a pair of .* such as \(\(2, 3\),"):
+        ROWS_BY_NAME["softplus"].operator.infer((2, 3))
     with pytest.raises(MXNetError, match="softplus: argument 'x' is missing"):
         ROWS_BY_NAME["softplus"].operator.infer()
+
+
+def test_tensors_of_another_library_tell_their_shape_and_dtype():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    operator = ROWS_BY_NAME["softplus"].operator
+    assert str(operator.infer(torch.ones(2, 3))[0]) == "float32 (2, 3)"
+    with pytest.raises(ArgumentError, match=r"torch\.bfloat16 \(2,\) has a dtype that NumPy does not have"):
+        operator.infer(torch.ones(2, dtype=torch.bfloat16))
 
 
 def made(factor, code="2 * x", rule="factor * g", name="f"):

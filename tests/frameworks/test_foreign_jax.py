@@ -224,6 +224,14 @@ class TestErrors:
         with pytest.raises(ArgumentError, match=r"from_jax makes an operator of a function of arrays, got"):
             from_jax(3)
 
+    def test_an_array_that_becomes_a_number(self):
+        total = from_jax(lambda x: float(x.sum()), name="total", jit=False)
+        np.testing.assert_allclose(total(X), X.sum())
+        with pytest.raises(ArgumentError, match=r"total_vjp: JAX does not trace its function.*without float\(\)"):
+            mx.grad(total)(X)
+        with pytest.raises(ArgumentError, match=r"name the arrays: inputs=\('x',\)"):
+            from_jax(jax.nn.softmax)(X)
+
     def test_an_attribute_that_is_an_array(self):
         with pytest.raises(ArgumentError, match=r"frequency is an attribute, through which no gradient.*from_jax"):
             mx.grad(lambda f: wave(X, frequency=f).sum())(2.0)

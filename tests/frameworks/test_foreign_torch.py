@@ -294,6 +294,12 @@ class TestErrors:
         with pytest.raises(ArgumentError, match=r"from_torch makes an operator of a function of tensors, got"):
             from_torch(3)
 
+    def test_an_array_that_becomes_a_number(self):
+        total = from_torch(lambda x: x.sum().item(), name="total")
+        np.testing.assert_allclose(total(X), X.sum())
+        with pytest.raises(GradientError, match=r"total_vjp: its function returned float .*without float\(\) or"):
+            mx.grad(total)(X)
+
     def test_an_attribute_that_is_an_array(self):
         with pytest.raises(ArgumentError, match=r"frequency is an attribute, through which no gradient flows.*inputs="):
             mx.grad(lambda f: wave(X, frequency=f).sum())(2.0)

@@ -196,7 +196,7 @@ def test_a_missing_rule_is_named_where_its_gradient_is_asked_for(through: str) -
 
 def test_attributes_are_values_of_python() -> None:
     operator = to_jax(softplus)
-    with pytest.raises(ArgumentError, match="Make an array an input"):
+    with pytest.raises(ArgumentError, match=r"softplus: beta is .*What jit traces is an array"):
         jax.jit(lambda x, beta: operator(x, beta=beta))(jnp.ones(3), 2.0)
     with pytest.raises(ArgumentError, match="softplus"):
         operator(jnp.ones(3), gamma=2.0)
@@ -207,14 +207,20 @@ def test_what_is_no_operator_and_what_is_no_way() -> None:
         to_jax(np.exp)
     with pytest.raises(ArgumentError, match="through='fast'; expected 'auto', 'graph' or 'numpy'"):
         to_jax(softplus, through="fast")
-    with pytest.raises(ArgumentError, match="batch='loop'; expected 'sequential', 'expand_dims', 'broadcast_all'"):
+    with pytest.raises(ArgumentError, match="batch='loop'; expected 'sequential', 'expand_dims' or 'broadcast_all'"):
         to_jax(softplus, batch="loop")
-    with pytest.raises(ArgumentError, match="outputs=0"):
+    with pytest.raises(ArgumentError, match="to_jax: outputs is int 0; expected how many arrays"):
         to_jax(softplus, outputs=0)
     with pytest.raises(ArgumentError, match="outputs=2 was said of softplus, which returns 1 for float64"):
         to_jax(softplus, outputs=2)(jnp.ones(3))
     with pytest.raises(ArgumentError, match="BatchNorm changes its states moving_mean, moving_var in place"):
         to_jax(minpy.nd.BatchNorm)
+
+
+def test_an_array_of_another_library_is_named() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    with pytest.raises(ArgumentError, match=r"x is torch\.float32 \(3,\); expected an array of JAX's or NumPy's"):
+        to_jax(softplus)(torch.ones(3))
 
 
 def test_the_reason_names_the_line() -> None:

@@ -189,7 +189,7 @@ def test_why_there_is_no_graph_is_said():
         to_pytensor(sorted_, through="graph")(pt.tensor(dtype="float64", shape=(4,)))
     with pytest.raises(ArgumentError, match=r"to_pytensor: through='c'; expected 'auto', 'graph' or 'numpy'"):
         to_pytensor(SOFTPLUS, through="c")
-    with pytest.raises(ArgumentError, match=r"scaled: input 'w' is missing; its inputs are x, w"):
+    with pytest.raises(ArgumentError, match=r"scaled: argument 'w' is missing; its inputs are x, w"):
         to_pytensor(SCALED)(pt.dvector())
 
 
@@ -266,7 +266,7 @@ def test_a_gradient_that_is_not_defined_says_how_to_define_it():
 
 
 def test_what_is_no_operator_is_refused():
-    with pytest.raises(ArgumentError, match=r"to_pytensor takes an operator of minpy, got .*@customop\('numpy'\)"):
+    with pytest.raises(ArgumentError, match=r"to_pytensor takes an operator of minpy's, got .*@minpy\.customop"):
         to_pytensor(np.sin)
 
 
@@ -275,3 +275,42 @@ def test_inputs_that_it_does_not_take():
     with pytest.raises(ArgumentError, match=r"(?s)lengths that are not known \(None\) tried as 2, 3, 1, 7.*def_shape"):
         to_pytensor(fixed)(pt.dvector())
     assert to_pytensor(fixed)(pt.tensor(dtype="float64", shape=(77,))).type.shape == (7, 11)
+
+
+@mx.customop("numpy")
+def leaky(x, slope=0.1):
+    return np.where(x > 0, x, slope * x)
+
+
+@mx.customop("numpy")
+def log_ratio(x, y):
+    return np.log(x) - np.log(y)
+
+
+def test_numbers_among_the_inputs_are_as_wide_as_the_arrays_beside_them():
+    for dtype in ("float16", "float32", "float64"):
+        x = pt.tensor("x", dtype=dtype, shape=(3,))
+        for through in ("graph", "numpy"):
+            call = to_pytensor(leaky, through=through)
+            assert [call(x).dtype, call(x, 0.3).dtype, call(x, 2).dtype, call(x, slope=1e6).dtype] == [dtype] * 4
+    x = pt.tensor("x", dtype="float64", shape=(1,))
+    for number in (0.5, 3):  # neither NumPy's log of a float32 nor that of an int8
+        value = to_pytensor(log_ratio)(x, number).eval({x: np.ones(1)})
+        np.testing.assert_allclose(value, -np.log([number]), rtol=1e-15)
+    i = pt.tensor("i", dtype="uint8", shape=(2,))
+    assert to_pytensor(leaky)(i, 2).dtype == "uint8"
+    assert to_pytensor(leaky)(i, 70000).dtype == "int64"
+
+
+def test_what_a_call_lacks_or_has_too_much_is_said_as_the_operator_says_it():
+    x = pt.dvector()
+    with pytest.raises(ArgumentError, match=r"log_ratio takes 2 positional argument\(s\) \(x, y\), got 3"):
+        to_pytensor(log_ratio)(x, x, x)
+    with pytest.raises(ArgumentError, match=r"softplus has no argument 'bta'; .*Did you mean 'beta'\?"):
+        to_pytensor(SOFTPLUS)(x, bta=2.0)
+    with pytest.raises(ArgumentError, match=r"softplus: beta is TensorVariable .*Make an array an input"):
+        to_pytensor(SOFTPLUS)(x, beta=pt.dscalar())
+    # With all lengths known, none was guessed: what is wrong is said alone.
+    with pytest.raises(ValueError, match=r"log_ratio: forward failed .*\n.*could not be broadcast together") as caught:
+        to_pytensor(log_ratio)(pt.tensor(dtype="float64", shape=(3,)), pt.tensor(dtype="float64", shape=(4,)))
+    assert "static shapes" not in str(caught.value)
