@@ -67,13 +67,20 @@ def check_frameworks(point: Point) -> list[Row]:
 
 def _unfit(case: Case) -> str:
     """Return why an operator is in no other framework at this call; "" if it can be."""
-    if case.generators is not None:
+    if case.generators is not None and _draws(case):
         return "it draws random numbers"
     if case.operator.is_method:
         return "it is a method, which takes an instance"
     if any(isinstance(slot, str) for slot in case.slots):
         return "it is differentiated with respect to a keyword argument"
     return ""
+
+
+def _draws(case: Case) -> bool:
+    """Tell whether two calls differ that draw what comes; of native operators it is not known before whether they do."""
+    follow_on = replace(case, generators=None)
+    first, second = [as_outputs(follow_on.function(*case.variables)) for _ in range(2)]
+    return not all(numpy.array_equal(*pair, equal_nan=True) for pair in zip(first, second, strict=True))
 
 
 def _rows_of(framework: _Framework, point: Point) -> list[Row]:

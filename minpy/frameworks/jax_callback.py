@@ -154,6 +154,9 @@ class CallbackForm:
     def _with_gradient(self, derivative: Derivative, positions: Sequence[int]) -> tuple[int, ...]:
         """Return which of some values have a gradient; raise where a rule is missing."""
         if derivative.chain:
+            second_order_error = self._op.second_order_error()
+            if positions and second_order_error is not None:
+                raise second_order_error
             return tuple(positions)
         live = []
         for position in positions:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError, describe
+from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError
 from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
+from minpy.frameworks.operators import operator_of
 from minpy.frameworks.spec_texts import text_of
 
 __all__ = ["JaxOperator", "to_jax"]
@@ -27,9 +28,10 @@ def to_jax(op: Any, *, outputs: int | None = None, through: str = "auto", batch:
 
     Parameters
     ----------
-    op : Operator
-        Any kind: a `@customop` with its rules, a built-in operator, a registered prop (`PropOperator`), one of a native
-        library. Inputs are arrays; attributes, which stand behind a star, are Python's values, no arrays.
+    op : Operator or str
+        Any kind: a `@customop` with its rules, a built-in operator (`mx.nd.softmax`), a registered prop by its name,
+        one of a native library (`mx.nd.my_gemm`): see `as_operator`. The last two have first-order gradients, and run
+        through NumPy. Inputs are arrays; attributes, which stand behind a star, are Python's values, no arrays.
     outputs : int, optional
         How many arrays it returns; by default what is inferred for each call. Another number than that is an error.
     through : {'auto', 'graph', 'numpy'}
@@ -75,12 +77,7 @@ def to_jax(op: Any, *, outputs: int | None = None, through: str = "auto", batch:
         raise ArgumentError(f"to_jax: batch={batch!r}; expected {', '.join(map(repr, _BATCH))}.")
     if outputs is not None and (not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1):
         raise ArgumentError(f"to_jax: outputs={outputs!r}; expected how many arrays it returns, such as 2.")
-    operator = getattr(op, "__minpy_operator__", op)
-    if not hasattr(operator, "signature") or not hasattr(operator, "vjp"):
-        raise ArgumentError(
-            f"to_jax takes an operator of minpy's, got {describe(op)}. Make one of a function with "
-            "@minpy.customop('numpy'), and give it its gradient with def_grad."
-        )
+    operator = operator_of(op, "to_jax")
     if operator.auxiliary:
         raise ArgumentError(
             f"to_jax: {operator.__name__} changes its states {', '.join(operator.auxiliary)} in place, and functions "

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
+from minpy.core.errors import ArgumentError, NotTraceableError, is_quitting
 from minpy.frameworks.derivatives import PULL, Derivative, full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
+from minpy.frameworks.operators import operator_of
 
 __all__ = ["PytensorOperator", "to_pytensor"]
 
@@ -29,8 +30,10 @@ def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "au
 
     Parameters
     ----------
-    operator : Operator
-        Any operator of minpy: users' ones, built-in ones, those of props and native libraries (these to first order).
+    operator : Operator or str
+        Any kind: a `@customop` with its rules, a built-in operator (`mx.nd.softmax`), a registered prop by its name,
+        one of a native library (`mx.nd.my_gemm`): see `as_operator`. The last two have first-order gradients, and run
+        through NumPy.
     outputs : int, optional
         How many arrays it returns. Left out, the operator tells, or is tried.
     through : {'auto', 'graph', 'numpy'}
@@ -76,11 +79,11 @@ def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "au
     require("pytensor")
     if through not in _THROUGH:
         raise ArgumentError(f"to_pytensor: through={through!r}; expected 'auto', 'graph' or 'numpy'.")
-    operator = getattr(operator, "__minpy_operator__", operator)
-    if not (callable(operator) and hasattr(operator, "signature") and hasattr(operator, "vjp")):
+    operator = operator_of(operator, "to_pytensor")
+    if operator.auxiliary:
         raise ArgumentError(
-            f"to_pytensor takes an operator of minpy, got {describe(operator)}. Make one of a function with "
-            "@customop('numpy')."
+            f"to_pytensor: {operator.__name__} changes its states {', '.join(operator.auxiliary)} in place, and "
+            "operators of PyTensor change nothing. Wrap a function that returns the new states."
         )
     return PytensorOperator(operator, outputs, through)
 
@@ -238,6 +241,9 @@ def _parts() -> SimpleNamespace:
             derivative, operator = self.derivative, self.operator
             positions = [p for p, variable in enumerate(inputs) if is_real(variable) and not self.is_zero(p)]
             if derivative.lower is not None:
+                second_order_error = operator.second_order_error()
+                if positions and second_order_error is not None:
+                    raise second_order_error
                 return ([tuple(positions)] if positions else []), {}
             missing = {p: operator.missing_rule(q) for p in positions if not operator.has_rule(q := index_of(self, p))}
             positions = [position for position in positions if position not in missing]

@@ -21,6 +21,7 @@ __all__ = [
     "NUMPY_DTYPES",
     "TORCH_DTYPES",
     "DirectCall",
+    "PullOfOneCall",
     "RegisteredCall",
     "array_of",
     "call_derivative",
@@ -163,6 +164,9 @@ class DirectCall(torch.autograd.Function):
     def forward(ctx: Any, call: Any, *tensors: Any) -> Any:
         """Run the operator by NumPy, and keep what its rules read."""
         derivative: Derivative = call.derivative
+        ctx.own = None
+        if derivative.is_made_anew:
+            derivative = ctx.own = derivative.for_one_call()
         outputs = compute(derivative, tensors)
         ctx.call = call
         needed = ctx.needs_input_grad
@@ -205,13 +209,18 @@ class DirectCall(torch.autograd.Function):
         live = call.live(needed)
         if not live:
             return (None,) * len(needed)
-        pull = call.derivative.pull(live)
-        if call.is_single and len(positions) == len(live) == len(needed) - 1:
-            call.simple[needed] = pull
         values = (*conjugated(cotangents), *outputs, *tensors)
         gradients: Sequence[Any] | None = None
-        if not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
-            gradients = computed(pull, values)
+        if ctx.own is not None:
+            pull = ctx.own.pull(live)
+            if is_plain(cotangents) and not is_followed() and not any(map(is_batched, cotangents)):
+                gradients = PullOfOneCall.apply(pull, *values)
+        else:
+            pull = call.derivative.pull(live)
+            if call.is_single and len(positions) == len(live) == len(needed) - 1:
+                call.simple[needed] = pull
+            if not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
+                gradients = computed(pull, values)
         if gradients is None:
             gradients = call_derivative(pull, call.registered, values)
         if len(needed) == 2:
@@ -220,6 +229,22 @@ class DirectCall(torch.autograd.Function):
         for position, gradient in zip(live, conjugated(gradients), strict=True):
             result[1 + position] = gradient
         return tuple(result)
+
+
+class PullOfOneCall(torch.autograd.Function):
+    """The gradients of a call whose operator keeps what it computes; they have none of their own."""
+
+    @staticmethod
+    def forward(ctx: Any, pull: Derivative, *tensors: Any) -> Any:
+        """Run the `backward` of the operator that has computed the outputs."""
+        ctx.pull = pull
+        return tuple(compute(pull, tensors))
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        """Raise the error that says that there is no second order."""
+        operator = ctx.pull.operator
+        raise operator.second_order_error() or operator.missing_rule(0)
 
 
 def _simple_gradient(pull: Derivative, cotangent: Any, saved: Sequence[Any], count: int) -> list[Any] | None:
@@ -358,9 +383,12 @@ def is_inexact(tensor: Any) -> bool:
 
 def live_positions(derivative: Derivative, positions: Sequence[int]) -> tuple[int, ...]:
     """Return those of some values whose gradient is not said to be zero, or raise for a missing one."""
-    if derivative.chain:
-        return tuple(positions)
     operator = derivative.operator
+    if derivative.chain:
+        second_order_error = operator.second_order_error()
+        if positions and second_order_error is not None:
+            raise second_order_error
+        return tuple(positions)
     live = [position for position in positions if not operator.is_zero(derivative.input_position(position))]
     for position in live:
         if not operator.has_rule(derivative.input_position(position)):

@@ -19,7 +19,7 @@ from minpy.frameworks.torch_calls import (
 )
 from minpy.frameworks.torch_graph import GraphCall
 from minpy.frameworks.torch_registration import Registered
-from minpy.frameworks.torch_schema import attribute_text
+from minpy.frameworks.torch_schema import AttributeForm, attribute_text
 
 __all__ = ["caller"]
 
@@ -71,7 +71,9 @@ def _for_graph(form: Any) -> str:
     if form.type == "str" and form.to_torch is not str:
         return f"attribute_text({form.name})"
     base = form.type.rstrip("?")
-    cast = {"float": "float", "int": "int", "bool": "bool"}.get(base)
+    if form.type == "str?":
+        return f"None if {form.name} is None else str({form.name})"
+    cast = {"float": "float", "int": "int", "bool": "bool", "str": "str"}.get(base)
     if cast is None or form.type.endswith("?"):
         return str(form.name)
     return f"{cast}({form.name})"
@@ -124,7 +126,7 @@ def _kind(entry: Registered, kinds: dict[tuple[Any, ...], Any], attributes: tupl
     named = tuple([(form.name, form.convert(value)) for form, value in zip(forms, attributes, strict=True)])
     kind = entry.kind((), named)
     # As keys, 0.0 and -0.0 are equal, and so are 1 and True where the schema does not say which of them is meant.
-    if all(form.is_typed for form in forms) and 0.0 not in attributes:
+    if all(map(AttributeForm.is_exact, forms, attributes)) and 0.0 not in attributes:
         if len(kinds) > 1000:
             kinds.clear()
         kinds[attributes] = kind

@@ -8,6 +8,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.output_counts import LearnedOutputs
 from minpy.frameworks.libraries import require
+from minpy.frameworks.operators import operator_of
 
 __all__ = ["TorchOperator", "to_torch"]
 
@@ -27,10 +28,11 @@ def to_torch(
 
     Parameters
     ----------
-    op : Operator
-        Any kind: a `@customop` with its rules, a built-in operator, a registered prop (`PropOperator`), one of a native
-        library. Inputs are tensors there; attributes, which stand behind a star, stay what they are. An input with a
-        number as default is refused: say whether it is an array or an attribute.
+    op : Operator or str
+        Any kind: a `@customop` with its rules, a built-in operator (`mx.nd.softmax`), a registered prop by its name,
+        one of a native library (`mx.nd.my_gemm`): see `as_operator`. The last two have first-order gradients, and run
+        through NumPy. Inputs are tensors there; attributes, which stand behind a star, stay what they are. An input
+        with a number as default is refused: say whether it is an array or an attribute.
     outputs : int, optional
         How many tensors it returns. By default what `@customop(outputs=)` or its code says, or calls have shown.
     name, namespace : str
@@ -79,12 +81,7 @@ def to_torch(
         raise ArgumentError(f"to_torch: through={through!r}; expected 'auto', 'graph' or 'numpy'.")
     if batch not in ("loop", "elementwise"):
         raise ArgumentError(f"to_torch: batch={batch!r}; expected 'loop' or 'elementwise'.")
-    operator = getattr(op, "__minpy_operator__", op)
-    if not hasattr(operator, "signature") or not hasattr(operator, "vjp"):
-        raise ArgumentError(
-            f"to_torch takes an operator of minpy's, got {describe(op)}. Make one of a function with "
-            "@minpy.customop('numpy'), and give it its gradient with def_grad."
-        )
+    operator = operator_of(op, "to_torch")
     return TorchOperator(operator, count_outputs(operator, outputs), name, namespace, through, batch)
 
 
