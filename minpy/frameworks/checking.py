@@ -77,7 +77,7 @@ def _unfit(case: Case) -> str:
 
 
 def _draws(case: Case) -> bool:
-    """Tell whether two calls differ that draw what comes; of native operators it is not known before whether they do."""
+    """Tell whether two calls differ that draw what comes; of native operators it is not said beforehand."""
     follow_on = replace(case, generators=None)
     first, second = [as_outputs(follow_on.function(*case.variables)) for _ in range(2)]
     return not all(numpy.array_equal(*pair, equal_nan=True) for pair in zip(first, second, strict=True))
@@ -194,18 +194,24 @@ def _torch_call(case: Case, is_compiled: bool = False) -> tuple[Callable[..., An
     """Return (a function of the inputs that are arrays, these as tensors; variables need gradients)."""
     import torch
 
-    made = to_torch(case.operator)
+    operator = to_torch(case.operator)
 
     def call(*inputs: Any) -> Any:
-        return made(*inputs, **case.attributes)
+        return operator(*inputs, **case.attributes)
 
-    tensors: list[Any] = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
+    tensors = _tensors(case)
     for slot in _positions(case):
         tensors[slot].requires_grad_()
     if is_compiled:
         torch.compiler.reset()
         return torch.compile(call, fullgraph=True, backend="aot_eager"), tensors
     return call, tensors
+
+
+def _tensors(case: Case) -> list[Any]:
+    import torch
+
+    return [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
 
 
 def _torch_loss(outputs: Sequence[Any], upstream: Sequence[numpy.ndarray]) -> Any:
@@ -261,23 +267,25 @@ def _batched_in_torch(case: Case, batches: Arrays) -> Arrays:
 
 
 def _told_by_torch(case: Case) -> str:
-    return _by(getattr(to_torch(case.operator), "reason", None))
+    operator = to_torch(case.operator)
+    operator(*_tensors(case), **case.attributes)
+    return _by(operator.reason)
 
 
 def _checked_by_torch(case: Case) -> str:
     """Return what PyTorch's `opcheck` finds wrong with the registered operator; "" for nothing."""
     import torch
 
-    made = to_torch(case.operator)
+    operator = to_torch(case.operator)
     _, tensors = _torch_call(case)
-    schema = made._registered.schema
+    schema = operator._registered.schema
     forms = {form.name: form for form in schema.attributes}
     attributes = {
         key: attribute_text(value) if forms[key].type == "str" and forms[key].to_torch is not str else value
         for key, value in case.attributes.items()
     }
     inputs = (tensors,) if schema.variadic else tuple(tensors)
-    outcomes = torch.library.opcheck(made.op, inputs, attributes, raise_exception=False)
+    outcomes = torch.library.opcheck(operator.op, inputs, attributes, raise_exception=False)
     wrong = {test: outcome for test, outcome in outcomes.items() if outcome != "SUCCESS"}
     return "; ".join(f"{test}: {str(outcome).partition(chr(10))[0]}" for test, outcome in wrong.items())
 
@@ -294,14 +302,14 @@ def _in_jax(arrays: Sequence[Any]) -> Any:
 
 def _jax_function(case: Case) -> tuple[Callable[..., tuple[Any, ...]], Arrays]:
     """Return (a function of the variables to a tuple, the variables)."""
-    made = to_jax(case.operator)
+    operator = to_jax(case.operator)
     inputs = [_plain(value) for value in case.inputs]
 
     def function(*variables: Any) -> tuple[Any, ...]:
         values = list(inputs)
         for slot, variable in zip(_positions(case), variables, strict=True):
             values[slot] = variable
-        result = made(*values, **case.attributes)
+        result = operator(*values, **case.attributes)
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
     return function, case.variables
@@ -359,9 +367,9 @@ def _batched_in_jax(case: Case, batches: Arrays) -> Arrays:
 
 
 def _told_by_jax(case: Case) -> str:
-    made = to_jax(case.operator)
+    operator = to_jax(case.operator)
     with _in_jax(case.variables):
-        return _by(made.explain(*[_plain(value) for value in case.inputs], **case.attributes))
+        return _by(operator.explain(*[_plain(value) for value in case.inputs], **case.attributes))
 
 
 def _unchanged(function: Any) -> Any:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy
 
+from minpy.core.configured import ConfiguredOperator
 from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError
 from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
-from minpy.frameworks.operators import operator_of
+from minpy.frameworks.operators import operator_of, refuse_attributes
 from minpy.frameworks.spec_texts import text_of
 
 __all__ = ["JaxOperator", "to_jax"]
@@ -142,6 +143,8 @@ class JaxOperator:
     ) -> tuple[list[Any], tuple[int, ...], dict[str, Any]]:
         """Return (arrays, the positions of inputs that are None, attributes with their defaults)."""
         op = self.op
+        if isinstance(op, ConfiguredOperator):
+            refuse_attributes(op.__name__, {key: attributes[key] for key in attributes if key not in op.names})
         given, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
         absent = tuple(position for position, value in enumerate(given) if value is None)
         arrays = _arrays(op, [value for value in given if value is not None])

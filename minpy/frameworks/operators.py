@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
@@ -16,7 +17,7 @@ from minpy.custom.registry import PROPS
 from minpy.frameworks.registered_prop import RegisteredProp
 from minpy.ops.registry import known_operator
 
-__all__ = ["as_operator", "operator_of"]
+__all__ = ["as_operator", "operator_of", "refuse_attributes"]
 
 
 def as_operator(op: Any) -> Any:
@@ -86,6 +87,17 @@ def operator_of(op: Any, caller: str) -> Any:
     )
 
 
+def refuse_attributes(name: str, attributes: Mapping[str, Any]) -> None:
+    """Raise the error of attributes in a call of a native operator, if there are some: it has been made for some."""
+    if not attributes:
+        return
+    shown = ", ".join(f"{key}={value!r}" for key, value in attributes.items())
+    raise ArgumentError(
+        f"{name}: attributes decide what a native operator is, and are said when it is made, not in a call: "
+        f"functools.partial(mx.nd.{name}, {shown}) is what to give to the bridge."
+    )
+
+
 def _registered(name: str, caller: str) -> RegisteredProp:
     prop = PROPS.get(name)
     if prop is not None:
@@ -124,7 +136,7 @@ def _of_partial(partial: Any, caller: str) -> Any:
     if partial.args or arrays:
         position = arrays[0] if arrays else "an input"
         raise ArgumentError(
-            f"{caller}: {position} is given in functools.partial(...), which is for attributes; inputs are given at the "
+            f"{caller}: {position} is given in functools.partial(...), which is for attributes; inputs are given in "
             "calls. Wrap a function that fills in what is constant, with @minpy.customop('numpy')."
         )
     if isinstance(partial.func, OperatorFamily):

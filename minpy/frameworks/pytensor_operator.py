@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy
 
+from minpy.core.configured import ConfiguredOperator
 from minpy.core.errors import ArgumentError, NotTraceableError, is_quitting
 from minpy.frameworks.derivatives import PULL, Derivative, full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
-from minpy.frameworks.operators import operator_of
+from minpy.frameworks.operators import operator_of, refuse_attributes
 
 __all__ = ["PytensorOperator", "to_pytensor"]
 
@@ -147,6 +148,8 @@ def _bound(
             values.append(operator.signature.defaults[name])
         else:
             raise ArgumentError(f"{operator.__name__}: input {name!r} is missing; its inputs are {', '.join(names)}.")
+    if isinstance(operator, ConfiguredOperator):
+        refuse_attributes(operator.__name__, attributes)
     absent = tuple(position for position, value in enumerate(values) if value is None)
     variables = [pt.as_tensor_variable(value) for value in values if value is not None]
     return variables, absent, full_attributes(operator, attributes)

@@ -54,8 +54,8 @@ class RegisteredProp(BaseOperator):
         required, optional, is_open_ended = _parameters(prop)
         if required:
             raise ArgumentError(
-                f"{name}: {prop.__name__} cannot be made without {', '.join(required)}, and which inputs and outputs it "
-                f"has is asked of one. Say it beforehand: functools.partial(mx.nd.Custom, op_type={name!r}, "
+                f"{name}: {prop.__name__} cannot be made without {', '.join(required)}, and has to be asked which inputs "
+                f"and outputs it has. Say it beforehand: functools.partial(mx.nd.Custom, op_type={name!r}, "
                 f"{', '.join(f'{parameter}=...' for parameter in required)})."
             )
         usual = self._with({})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import DTypeError, describe
+from minpy.core.errors import DTypeError, NoGradientError, describe
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.libraries import require
 
@@ -364,6 +364,12 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):
         positions = live_positions(derivative, [position for position in given if is_inexact(values[position])])
         if not positions:
             return (None,) * derivative.num_returned
+        if derivative.operator.second_order_error() is not None:
+            raise NoGradientError(
+                f"{derivative.operator.__name__} has no forward mode, which takes the gradient of its gradient: it is "
+                "a prop, or one of a native library, whose backward is not recorded. Use reverse mode, as jacrev does, "
+                "or write it with @customop('numpy') and a rule in plain NumPy."
+            )
         moved = [tangents[2 + position] for position in positions]
         pushed = registered.call_derivative(derivative.push(positions), (*moved, *values))
         return tuple(tangent if is_inexact(tangent) else None for tangent in pushed)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minpy.core.configured import ConfiguredOperator
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.frameworks.operators import refuse_attributes
 from minpy.frameworks.torch_calls import (
     DirectCall,
     compute,
@@ -33,6 +35,8 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     schema = entry.schema
     scope: dict[str, Any] = {
         "attribute_text": attribute_text,
+        "text_of": _text_of,
+        "refuse_attributes": refuse_attributes,
         "is_compiling": torch.compiler.is_dynamo_compiling,
         "op": {"numpy": entry.op, "auto": entry.traced_op, "graph": entry.graph_op}[through],
         "eager": _eager_call(entry, through, note),
@@ -49,6 +53,9 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
             scope[f"default_{form.name}"] = form.default
             has_default = form.declaration != f"{form.type} {form.name}"
             parameters.append(f"{form.name}=default_{form.name}" if has_default else form.name)
+    has_said_all = isinstance(entry.operator, ConfiguredOperator)
+    if has_said_all:
+        parameters.append("**others")
     given = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
     compiled = [given, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
     values = inputs[0] if schema.variadic else f"({''.join(f'{name}, ' for name in inputs)})"
@@ -56,7 +63,8 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     name = entry.operator.__name__ if entry.operator.__name__.isidentifier() else "call"
     source = (
         f"def {name}({', '.join(parameters)}):\n"
-        "    if is_compiling():\n"
+        + f"    if others:\n        refuse_attributes({name!r}, others)\n" * has_said_all
+        + "    if is_compiling():\n"
         f"        return op({', '.join(compiled)})\n"
         f"    return eager({values}, ({named}))\n"
     )
@@ -72,11 +80,20 @@ def _for_graph(form: Any) -> str:
         return f"attribute_text({form.name})"
     base = form.type.rstrip("?")
     if form.type == "str?":
-        return f"None if {form.name} is None else str({form.name})"
-    cast = {"float": "float", "int": "int", "bool": "bool", "str": "str"}.get(base)
+        return f"None if {form.name} is None else text_of({form.name})"
+    cast = {"float": "float", "int": "int", "bool": "bool", "str": "text_of"}.get(base)
     if cast is None or form.type.endswith("?"):
         return str(form.name)
     return f"{cast}({form.name})"
+
+
+def _text_of(value: Any) -> str:
+    """Return a value as text; a number that is a symbol, in a graph in the making, becomes what it stands for."""
+    if isinstance(value, (int, float)):
+        from torch.fx.experimental.symbolic_shapes import guard_scalar  # it is large, and there when graphs are made
+
+        value = guard_scalar(value)
+    return str(value)
 
 
 def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:

@@ -283,6 +283,7 @@ def test_compiled(row, through):
 
 
 @pytest.mark.drawn_out
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # by PyTorch itself
 @pytest.mark.parametrize("dynamic", [False, True])
 @both_ways
 @pytest.mark.parametrize("row", ROWS, ids=by_name)

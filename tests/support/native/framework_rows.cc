@@ -14,6 +14,10 @@
 
 using namespace mxnet::ext;
 
+#ifndef SLOPE  // of x * x, over x
+#define SLOPE 2
+#endif
+
 namespace {
 
 typedef std::unordered_map<std::string, std::string> Attributes;
@@ -116,7 +120,7 @@ class Remembered : public CustomStatefulOp {
     MXTensor& x = in->at(0);
     slopes_.resize(x.size());
     for (int64_t i = 0; i < x.size(); ++i)
-      slopes_[i] = 2 * (x.dtype == kFloat32 ? double(x.data<float>()[i]) : x.data<double>()[i]);
+      slopes_[i] = SLOPE * (x.dtype == kFloat32 ? double(x.data<float>()[i]) : x.data<double>()[i]);
     if (x.dtype == kFloat32)
       multiply(x.data<float>(), x.data<float>(), out->at(0).data<float>(), x.size());
     else
