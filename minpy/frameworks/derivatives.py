@@ -170,10 +170,12 @@ class Derivative:
     def spec(self) -> str:
         """Which derivative it is, as text: see `from_spec`."""
         if self._spec is None:
-            given = {name: value for name, value in self.attributes.items() if self._differs_from_default(name, value)}
-            for name, value in given.items():
+            explicit = {
+                name: value for name, value in self.attributes.items() if self._differs_from_default(name, value)
+            }
+            for name, value in explicit.items():
                 text_of(value, f"{self.operator.__name__}: {name}")
-            self._spec = text_of((given, self.num_outputs, self.returns_tuple, self.absent, self.chain))
+            self._spec = text_of((explicit, self.num_outputs, self.returns_tuple, self.absent, self.chain))
         return self._spec
 
     def _differs_from_default(self, name: str, value: Any) -> bool:

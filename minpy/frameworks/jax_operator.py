@@ -145,9 +145,9 @@ class JaxOperator:
         op = self.op
         if isinstance(op, ConfiguredOperator):
             refuse_attributes(op.__name__, {key: attributes[key] for key in attributes if key not in op.names})
-        given, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
-        absent = tuple(position for position, value in enumerate(given) if value is None)
-        arrays = _arrays(op, [value for value in given if value is not None])
+        values, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
+        absent = tuple(position for position, value in enumerate(values) if value is None)
+        arrays = _arrays(op, [value for value in values if value is not None])
         return arrays, absent, full_attributes(op, named)
 
     def _form(self, values: Sequence[Any], absent: tuple[int, ...], named: dict[str, Any]) -> Any:

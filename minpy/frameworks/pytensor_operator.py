@@ -204,7 +204,7 @@ def _parts() -> SimpleNamespace:
                     return [shapes[index] for index in derivative.chain[-1][1]]
                 derivative = derivative.lower
             variables = node.inputs[len(node.inputs) - len(shapes) :]
-            known = [
+            static_lengths = [
                 [length if fixed is None else fixed for length, fixed in zip(shape, variable.type.shape, strict=True)]
                 for shape, variable in zip(shapes, variables, strict=True)
             ]
@@ -215,7 +215,7 @@ def _parts() -> SimpleNamespace:
             dtypes = tuple(variable.type.dtype for variable in variables)
             ndims = tuple(variable.type.ndim for variable in variables)
             returned = tuple(output.type.ndim for output in node.outputs)
-            lengths = [*chain.from_iterable(known)]
+            lengths = [*chain.from_iterable(static_lengths)]
             computed = MinpyShape(self.operator, derivative.spec, dtypes, ndims, returned)(
                 *[pt.as_tensor_variable(length, dtype="int64") for length in lengths], return_list=True
             )
@@ -257,7 +257,7 @@ def _parts() -> SimpleNamespace:
 
         def _pulled(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
             derivative = self.derivative
-            given = [
+            upstream = [
                 pt.zeros_like(output, dtype=None if is_real(output) else "float64")
                 if isinstance(cotangent.type, DisconnectedType) or not is_real(output)
                 else pt.cast(cotangent, output.type.dtype)
@@ -269,7 +269,7 @@ def _parts() -> SimpleNamespace:
                 results[position] = grad_undefined(self, position, inputs[position], str(error))
             for positions in groups:
                 pull = derivative.pull(positions)
-                values = [*given, *(outputs if pull.reads_outputs else ()), *inputs]
+                values = [*upstream, *(outputs if pull.reads_outputs else ()), *inputs]
                 parts = MinpyOp(self.operator, pull.spec)(*values, return_list=True)
                 for position, part in zip(positions, parts, strict=True):
                     results[position] = part
@@ -287,8 +287,8 @@ def _parts() -> SimpleNamespace:
             if not positions:
                 return [disconnected_type() for _ in range(self.derivative.num_returned)]
             push = self.derivative.push(positions)
-            given = [pt.cast(tangents[position], inputs[position].type.dtype) for position in positions]
-            results: list[Any] = MinpyOp(self.operator, push.spec)(*given, *inputs, return_list=True)
+            moved = [pt.cast(tangents[position], inputs[position].type.dtype) for position in positions]
+            results: list[Any] = MinpyOp(self.operator, push.spec)(*moved, *inputs, return_list=True)
             return results
 
     if hasattr(Op, "pullback"):  # PyTensor 3
@@ -467,11 +467,11 @@ def _all_known(types: Sequence[Any]) -> bool:
 def _lengths_to_try(types: Sequence[Any]) -> list[tuple[int, ...]]:
     """Return lengths for the dimensions that are not known: all alike, then as others are."""
     count = sum(type_.shape.count(None) for type_ in types)
-    known = sorted({length for type_ in types for length in type_.shape if length is not None} - {*_TRIED})
-    alike = [(length,) * count for length in (*_TRIED, *known)]
+    static = sorted({length for type_ in types for length in type_.shape if length is not None} - {*_TRIED})
+    alike = [(length,) * count for length in (*_TRIED, *static)]
     if not 1 < count <= 4:
         return list(dict.fromkeys(alike))
-    return list(dict.fromkeys([*alike, *product((*_TRIED[:2], *known[:2]), repeat=count)]))
+    return list(dict.fromkeys([*alike, *product((*_TRIED[:2], *static[:2]), repeat=count)]))
 
 
 def _specs(types: Sequence[Any], lengths: Sequence[int]) -> list[ArraySpec]:

@@ -54,7 +54,7 @@ class RegisteredProp(BaseOperator):
         required, optional, is_open_ended = _parameters(prop)
         if required:
             raise ArgumentError(
-                f"{name}: {prop.__name__} cannot be made without {', '.join(required)}, and has to be asked which inputs "
+                f"{name}: {prop.__name__} needs {', '.join(required)}, and has to be asked which inputs "
                 f"and outputs it has. Say it beforehand: functools.partial(mx.nd.Custom, op_type={name!r}, "
                 f"{', '.join(f'{parameter}=...' for parameter in required)})."
             )

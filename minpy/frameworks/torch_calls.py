@@ -360,8 +360,8 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):
         """Call what pushes tangents forward."""
         derivative, registered = ctx.derivative, ctx.registered
         values = ctx.saved_tensors[: ctx.count]
-        given = [position for position, tangent in enumerate(tangents[2:]) if tangent is not None]
-        positions = live_positions(derivative, [position for position in given if is_inexact(values[position])])
+        with_tangent = [position for position, tangent in enumerate(tangents[2:]) if tangent is not None]
+        positions = live_positions(derivative, [position for position in with_tangent if is_inexact(values[position])])
         if not positions:
             return (None,) * derivative.num_returned
         if derivative.operator.second_order_error() is not None:

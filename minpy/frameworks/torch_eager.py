@@ -56,8 +56,8 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     has_said_all = isinstance(entry.operator, ConfiguredOperator)
     if has_said_all:
         parameters.append("**others")
-    given = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
-    compiled = [given, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
+    positional = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
+    compiled = [positional, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
     values = inputs[0] if schema.variadic else f"({''.join(f'{name}, ' for name in inputs)})"
     named = "".join(f"{form.name}, " for form in schema.attributes)
     name = entry.operator.__name__ if entry.operator.__name__.isidentifier() else "call"
