@@ -122,7 +122,7 @@ def _of_class(prop: type[CustomOpProp], caller: str) -> RegisteredProp:
 
 
 @functools.lru_cache(256)
-def _made(name: str, prop: type[CustomOpProp]) -> RegisteredProp:
+def _made(name: str, prop: Any) -> RegisteredProp:
     """Return the operator of a registered class: one for all who ask, as frameworks know operators by identity."""
     return RegisteredProp(name, prop)
 

@@ -43,6 +43,8 @@ class RegisteredProp(BaseOperator):
     may_alias = False
     gradient_source = "the method backward of its CustomOp"
 
+    outputs: list[str]
+
     def __init__(self, name: str, prop: type[CustomOpProp]) -> None:
         self.__name__ = self.__qualname__ = name
         self.__doc__ = prop.__doc__
