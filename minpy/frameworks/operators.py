@@ -99,7 +99,7 @@ def refuse_attributes(name: str, attributes: Mapping[str, Any]) -> None:
 
 
 def _registered(name: str, caller: str) -> RegisteredProp:
-    prop = PROPS.get(name)
+    prop: Any = PROPS.get(name)
     if prop is not None:
         return _made(name, prop)
     names = f" Registered: {', '.join(map(repr, sorted(PROPS)))}." if PROPS else " None is registered."
@@ -111,7 +111,7 @@ def _registered(name: str, caller: str) -> RegisteredProp:
     )
 
 
-def _of_class(prop: type[CustomOpProp], caller: str) -> RegisteredProp:
+def _of_class(prop: Any, caller: str) -> RegisteredProp:
     for name, registered in PROPS.items():
         if registered is prop:
             return _made(name, prop)
