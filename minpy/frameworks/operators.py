@@ -112,9 +112,9 @@ def _registered(name: str, caller: str) -> RegisteredProp:
 
 
 def _of_class(prop: Any, caller: str) -> RegisteredProp:
-    for name, registered in PROPS.items():
-        if registered is prop:
-            return _made(name, prop)
+    names = [name for name, registered in PROPS.items() if registered is prop]
+    if names:
+        return _made(names[0], prop)
     raise ArgumentError(
         f"{caller}: {prop.__name__} is not registered, or another class has taken its name since. Register it, with "
         "@mx.operator.register('name')."
