@@ -245,6 +245,10 @@ class BaseOperator:
 
     # -- for graphs ----------------------------------------------------------------------------------------------------
 
+    def second_order_error(self) -> NoGradientError | None:
+        """Return the error of differentiating its gradients; None where they have gradients of their own."""
+        return None
+
     def input_names(self, attributes: dict[str, Any], count: int | None = None) -> list[str]:
         """Return the names of the inputs of a call with these attributes; `count` of them if they are variadic."""
         if self.signature.variadic is not None:

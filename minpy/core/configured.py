@@ -156,13 +156,37 @@ class OperatorFamily:
             return dispatch.write_out(operator, result, out)
         return list(result) if type(result) is tuple and isinstance(result[0], Array) else result
 
-    def check(self, /, *data: Any, **attributes: Any) -> Any:
+    def infer(self, /, *specs: Any, **attributes: Any) -> Any:
+        """Return the shapes and dtypes of what a call returns, without running it: see `BaseOperator.infer`.
+
+        Parameters
+        ----------
+        *specs : array or (shape, dtype)
+        **attributes
+            As for a call.
+
+        Returns
+        -------
+        InferredOutputs
+
+        Raises
+        ------
+        ArgumentError
+            For another number of inputs.
+        """
+        operator = self._operator_for(attributes)
+        operator.require_inputs(len(specs))
+        return operator.infer(*specs)
+
+    def check(self, /, *data: Any, frameworks: bool = False, **attributes: Any) -> Any:
         """Compare gradients with central differences, and every mode with every other, at one call's arguments.
 
         Parameters
         ----------
         *data : array_like
             Floating-point inputs are converted to float64.
+        frameworks : bool
+            Whether it is also run in PyTorch, JAX and PyTensor, as far as they are installed.
         **attributes
             As for a call. Tolerances, and the function that gradients are those of, are parameters of
             `minpy.checking.check_operator`, which takes `configured(...)` of a family.
@@ -181,7 +205,7 @@ class OperatorFamily:
         """
         operator = self._operator_for(attributes)
         operator.require_inputs(len(data))
-        return operator.check(*data)
+        return operator.check(*data, frameworks=frameworks)
 
     def _operator_for(self, attributes: Mapping[str, Any]) -> ConfiguredOperator:
         return self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})

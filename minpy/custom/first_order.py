@@ -13,7 +13,7 @@ from minpy.core.errors import NoGradientError
 from minpy.core.nodes import connect, record_node
 from minpy.core.state import state
 
-__all__ = ["first_order"]
+__all__ = ["first_order", "first_order_error"]
 
 
 class _FirstOrderOnly(BaseOperator):
@@ -21,18 +21,23 @@ class _FirstOrderOnly(BaseOperator):
 
     def __init__(self, name: str) -> None:
         self.__name__ = f"gradient of {name}"
-        self._error = (
-            f"{name} has no second-order gradient: its backward is not recorded. Write it with @customop('numpy') and "
-            "a rule in plain NumPy, which gives every order, or take first-order gradients only."
-        )
+        self._name = name
 
     def require_rules(self, node: Any) -> None:
         """Raise `NoGradientError`."""
-        raise NoGradientError(self._error)
+        raise first_order_error(self._name)
 
     def vjp(self, *arguments: Any) -> Any:
         """Raise `NoGradientError`."""
-        raise NoGradientError(self._error)
+        raise first_order_error(self._name)
+
+
+def first_order_error(name: str) -> NoGradientError:
+    """Return the error of differentiating a gradient that is not recorded; `name`: the operator, for the message."""
+    return NoGradientError(
+        f"{name} has no second-order gradient: its backward is not recorded. Write it with @customop('numpy') and "
+        "a rule in plain NumPy, which gives every order, or take first-order gradients only."
+    )
 
 
 def first_order(name: str, data: Any, traced: Sequence[Array]) -> Any:

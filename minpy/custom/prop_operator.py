@@ -19,6 +19,7 @@ from minpy.core.base_operator import BaseOperator, DTypes, Shapes
 from minpy.core.errors import (
     ArgumentError,
     CheckError,
+    NoGradientError,
     describe,
     in_place_of,
     nearest,
@@ -26,7 +27,7 @@ from minpy.core.errors import (
 from minpy.core.gradient_rules import Plan
 from minpy.core.signatures import Attribute, Signature
 from minpy.core.state import state
-from minpy.custom.first_order import first_order
+from minpy.custom.first_order import first_order, first_order_error
 from minpy.custom.method_runs import run_method
 from minpy.custom.output_buffers import Buffer, Undeclared
 from minpy.custom.prop import CustomOp, CustomOpProp
@@ -125,14 +126,14 @@ class PropOperator(BaseOperator):
     def __reduce__(self) -> Any:
         return PropOperator, (self.__name__, self.prop, self._parameters)
 
-    def check(self, *arguments: Any, **attributes: Any) -> Report:
+    def check(self, *arguments: Any, frameworks: bool = False, **attributes: Any) -> Report:
         """Compare `backward` with central differences, and every mode with every other: see `BaseOperator.check`.
 
         Operators that make their outputs with `nd.array` compute in float32 for inputs of any dtype: if the outputs
         show that, derivatives are compared with a tolerance of one percent.
         """
         try:
-            return super().check(*arguments, **attributes)
+            return super().check(*arguments, frameworks=frameworks, **attributes)
         except CheckError:
             outputs = self(*(numpy.asarray(value, float) for value in arguments), **attributes)
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -140,7 +141,7 @@ class PropOperator(BaseOperator):
                 raise
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
-        return check_operator(self, arguments, attributes, rtol=1e-2, atol=1e-3)
+        return check_operator(self, arguments, attributes, rtol=1e-2, atol=1e-3, frameworks=frameworks)
 
     def __repr__(self) -> str:
         return f"<Custom operator {self.__name__}({', '.join(self.names)}) of {self.prop_name}>"
@@ -257,7 +258,15 @@ class PropOperator(BaseOperator):
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
-        return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
+        return [first_order(self._described, part, traced) for part in parts]
+
+    @property
+    def _described(self) -> str:
+        return f"Custom operator {self.__name__!r}"
+
+    def second_order_error(self) -> NoGradientError:
+        """Return the error of differentiating its gradients, which its `backward` computes unseen."""
+        return first_order_error(self._described)
 
     def _arrays(self, values: Sequence[Any]) -> list[Any]:
         """Return read-only arrays around buffers, for a method."""

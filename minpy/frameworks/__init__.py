@@ -11,13 +11,14 @@ from minpy.core.errors import nearest
 from minpy.importing import import_module
 
 _DEFINED_IN = {
+    "as_operator": "minpy.frameworks.operators",
     "from_jax": "minpy.frameworks.foreign_jax",
     "from_torch": "minpy.frameworks.foreign_torch",
     "to_jax": "minpy.frameworks.jax_operator",
     "to_pytensor": "minpy.frameworks.pytensor_operator",
     "to_torch": "minpy.frameworks.torch_operator",
 }
-__all__ = ["from_jax", "from_torch", "to_jax", "to_pytensor", "to_torch"]
+__all__ = ["as_operator", "from_jax", "from_torch", "to_jax", "to_pytensor", "to_torch"]
 
 
 def __getattr__(name: str) -> Any:

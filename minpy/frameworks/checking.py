@@ -66,13 +66,20 @@ def check_frameworks(point: Point) -> list[Row]:
 
 def _unfit(case: Case) -> str:
     """Return why an operator is in no other framework at this call; "" if it can be."""
-    if case.generators is not None:
+    if case.generators is not None and _draws(case):
         return "it draws random numbers"
     if case.operator.is_method:
         return "it is a method, which takes an instance"
     if any(isinstance(slot, str) for slot in case.slots):
         return "it is differentiated with respect to a keyword argument"
     return ""
+
+
+def _draws(case: Case) -> bool:
+    """Tell whether two calls differ that draw what comes; of native operators it is not said beforehand."""
+    follow_on = replace(case, generators=None)
+    first, second = [as_outputs(follow_on.function(*case.variables)) for _ in range(2)]
+    return not all(numpy.array_equal(*pair, equal_nan=True) for pair in zip(first, second, strict=True))
 
 
 def _rows_of(framework: _Framework, point: Point) -> list[Row]:
@@ -191,13 +198,19 @@ def _torch_call(case: Case, is_compiled: bool = False) -> tuple[Callable[..., An
     def call(*inputs: Any) -> Any:
         return torch_operator(*inputs, **case.attributes)
 
-    tensors: list[Any] = [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
+    tensors = _tensors(case)
     for slot in _positions(case):
         tensors[slot].requires_grad_()
     if is_compiled:
         torch.compiler.reset()
         return torch.compile(call, fullgraph=True, backend="aot_eager"), tensors
     return call, tensors
+
+
+def _tensors(case: Case) -> list[Any]:
+    import torch
+
+    return [None if value is None else torch.from_numpy(_plain(value)) for value in case.inputs]
 
 
 def _torch_loss(outputs: Sequence[Any], upstream: Sequence[numpy.ndarray]) -> Any:
@@ -253,7 +266,9 @@ def _batched_in_torch(case: Case, batches: Arrays) -> Arrays:
 
 
 def _told_by_torch(case: Case) -> str:
-    return _by(getattr(to_torch(case.operator), "reason", None))
+    operator = to_torch(case.operator)
+    operator(*_tensors(case), **case.attributes)
+    return _by(operator.reason)
 
 
 def _checked_by_torch(case: Case) -> str:

@@ -117,7 +117,8 @@ class Derivative:
         chain: Sequence[tuple[str, Sequence[int]]] = (),
     ) -> None:
         self.operator = operator
-        self._is_made_anew = hasattr(operator, "fresh")
+        # Whether each call has an operator of its own, as it keeps between forward and backward what is no output.
+        self.is_made_anew = hasattr(operator, "fresh") and getattr(operator, "is_copied", True)
         self.attributes = full_attributes(operator, attributes or {})
         self.num_outputs = num_outputs
         self.returns_tuple = num_outputs > 1 if returns_tuple is None else returns_tuple
@@ -172,15 +173,19 @@ class Derivative:
         derivative = self._taken.get(key)
         if derivative is None:
             derivative = self._taken[key] = self._with((*self.chain, key))
+            derivative.is_made_anew = self.is_made_anew
         return derivative
 
     @property
     def spec(self) -> str:
         """Which derivative it is, as text: see `from_spec`."""
         if self._spec is None:
-            given = {name: value for name, value in self.attributes.items() if self._differs_from_default(name, value)}
-            spec = given, self.num_outputs, self.returns_tuple, self.absent, self.chain
-            self._spec = text_of(spec, self.operator.__name__)
+            explicit = {
+                name: value for name, value in self.attributes.items() if self._differs_from_default(name, value)
+            }
+            for name, value in explicit.items():
+                text_of(value, f"{self.operator.__name__}: {name}")
+            self._spec = text_of((explicit, self.num_outputs, self.returns_tuple, self.absent, self.chain))
         return self._spec
 
     def _differs_from_default(self, name: str, value: Any) -> bool:
@@ -283,7 +288,7 @@ class Derivative:
             self._live = self._live_indices(self.operator)
         indices, live = self._live
         operator, offset = self.operator, self.offset
-        if self._is_made_anew or not live or self.absent:
+        if self.is_made_anew or not live or self.absent:
             return [*self._first_pull(*raws)]
         count = self.num_outputs
         cotangents, outputs, inputs = raws[:count], raws[count:offset], raws[offset:]
@@ -354,7 +359,13 @@ class Derivative:
 
     def _fresh_operator(self) -> Any:
         """Return the operator: for one call, of a prop that keeps what it computes."""
-        return self.operator.fresh() if self._is_made_anew else self.operator
+        return self.operator.fresh() if self.is_made_anew else self.operator
+
+    def for_one_call(self) -> Derivative:
+        """Return it with an operator of its own, which keeps what it computes: for one forward, and its gradients."""
+        derivative = self._with(self.chain)
+        derivative.operator, derivative.is_made_anew = self.operator.fresh(), False
+        return derivative
 
     def _require_count(self, count: int, several: bool) -> None:
         if count == self.num_outputs and several == self.returns_tuple:

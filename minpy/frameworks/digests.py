@@ -68,8 +68,11 @@ class _Walk:
         gradients = getattr(operator, "gradients", None)
         if gradients is None:  # a kind whose functions are methods, or in a library
             self.value(type(operator))
-            for part in ("prop", "parameters", "path", "attributes"):
+            for part in ("prop", "parameters", "annotations"):
                 self.value(vars(operator).get(part))
+            binary = getattr(getattr(operator, "family", None), "binary", None)
+            if binary is not None:
+                self.text(_file_digest(binary.path, binary))
             return
         self.value(operator.definition)
         for name in _RULES:
@@ -179,6 +182,16 @@ class _Walk:
                 if isinstance(function, (types.FunctionType, bool, int, float, str, tuple)) and name != "__module__":
                     self.text(name)
                     self.value(function)
+
+
+@functools.lru_cache(64)
+def _file_digest(path: str, binary: Any) -> str:
+    """Return the digest of the file that a library was opened from; `binary`: the library that is open."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:  # it is loaded, and its file is gone
+        return f"{path} {id(binary)}"
 
 
 def _is_of_a_library(value: Any) -> bool:

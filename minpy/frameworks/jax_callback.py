@@ -88,8 +88,8 @@ class CallbackForm:
         def call(*values: Any) -> tuple[Any, ...]:
             if not structs:
                 return ()
-            arguments = [values[position] for position in passed]
-            results: tuple[Any, ...] = jax.pure_callback(host, structs, *arguments, vmap_method=self._batch)
+            passed_values = [values[position] for position in passed]
+            results: tuple[Any, ...] = jax.pure_callback(host, structs, *passed_values, vmap_method=self._batch)
             return results
 
         function = jax.custom_vjp(call)
@@ -154,6 +154,9 @@ class CallbackForm:
     def _with_gradient(self, derivative: Derivative, positions: Sequence[int]) -> tuple[int, ...]:
         """Return which of some values have a gradient; raise where a rule is missing."""
         if derivative.chain:
+            second_order_error = self._op.second_order_error()
+            if positions and second_order_error is not None:
+                raise second_order_error
             return tuple(positions)
         live = []
         for position in positions:
@@ -242,9 +245,9 @@ class _FirstPull:
         self._rules = _rules_of(derivative.operator)
         self._is_plain = len(set(indices)) == len(indices) and not derivative.absent
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *passed_values: Any) -> tuple[Any, ...]:
         values = self._values.copy()
-        for position, value in zip(self._passed, arrays, strict=True):
+        for position, value in zip(self._passed, passed_values, strict=True):
             values[position] = numpy.asarray(value)
         derivative, operator = self._derivative, self._derivative.operator
         if operator.rules != self._rules[0] or operator.multiple_rules != self._rules[1]:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError, describe
+from minpy.core.configured import ConfiguredOperator
+from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError
 from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
-from minpy.frameworks.requests import THROUGH, requested_operator, require_choice, require_count
+from minpy.frameworks.operators import operator_of, refuse_attributes
+from minpy.frameworks.requests import THROUGH, require_choice, require_count
 from minpy.frameworks.spec_texts import text_of
 
 __all__ = ["JaxOperator", "to_jax"]
@@ -27,9 +29,10 @@ def to_jax(op: Any, *, outputs: int | None = None, through: str = "auto", batch:
 
     Parameters
     ----------
-    op : Operator
-        Any kind: a `@customop` with its rules, a built-in operator, a registered prop (`PropOperator`), one of a native
-        library. Inputs are arrays; attributes, which stand behind a star, are Python's values, no arrays.
+    op : Operator or str
+        Any kind: a `@customop` with its rules, a built-in operator (`mx.nd.softmax`), a registered prop by its name,
+        one of a native library (`mx.nd.my_gemm`): see `as_operator`. The last two have first-order gradients, and run
+        through NumPy. Inputs are arrays; attributes, which stand behind a star, are Python's values, no arrays.
     outputs : int, optional
         How many arrays it returns; by default what is inferred for each call. Another number than that is an error.
     through : {'auto', 'graph', 'numpy'}
@@ -72,7 +75,7 @@ def to_jax(op: Any, *, outputs: int | None = None, through: str = "auto", batch:
     require_choice("to_jax", "through", through, THROUGH)
     require_choice("to_jax", "batch", batch, _BATCH)
     require_count("to_jax", outputs)
-    operator = requested_operator(op, "to_jax")
+    operator = operator_of(op, "to_jax")
     if operator.auxiliary:
         raise ArgumentError(
             f"to_jax: {operator.__name__} changes its states {', '.join(operator.auxiliary)} in place, and functions "
@@ -137,6 +140,8 @@ class JaxOperator:
     ) -> tuple[list[Any], tuple[int, ...], dict[str, Any]]:
         """Return (arrays, the positions of inputs that are None, attributes with their defaults)."""
         op = self.op
+        if isinstance(op, ConfiguredOperator):
+            refuse_attributes(op.__name__, {key: attributes[key] for key in attributes if key not in op.names})
         values, named = bind(op.__name__, op.signature, tuple(inputs), dict(attributes), op.builtin)
         absent = tuple(position for position, value in enumerate(values) if value is None)
         arrays = _arrays(op, [value for value in values if value is not None])

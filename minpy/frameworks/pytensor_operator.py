@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy
 
+from minpy.core.configured import ConfiguredOperator
 from minpy.core.errors import ArgumentError, NotTraceableError, is_quitting
 from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import PULL, Derivative, full_attributes
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.libraries import require
-from minpy.frameworks.requests import THROUGH, requested_operator, require_choice, require_count, visible_count
+from minpy.frameworks.operators import operator_of, refuse_attributes
+from minpy.frameworks.requests import THROUGH, require_choice, require_count, visible_count
 
 __all__ = ["PytensorOperator", "to_pytensor"]
 
@@ -28,8 +30,10 @@ def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "au
 
     Parameters
     ----------
-    operator : Operator
-        Any operator of minpy: users' ones, built-in ones, those of props and native libraries (these to first order).
+    operator : Operator or str
+        Any kind: a `@customop` with its rules, a built-in operator (`mx.nd.softmax`), a registered prop by its name,
+        one of a native library (`mx.nd.my_gemm`): see `as_operator`. The last two have first-order gradients, and run
+        through NumPy.
     outputs : int, optional
         How many arrays it returns. Left out, the operator tells, or is tried.
     through : {'auto', 'graph', 'numpy'}
@@ -75,7 +79,13 @@ def to_pytensor(operator: Any, *, outputs: int | None = None, through: str = "au
     require("pytensor")
     require_choice("to_pytensor", "through", through, THROUGH)
     require_count("to_pytensor", outputs)
-    return PytensorOperator(requested_operator(operator, "to_pytensor"), outputs, through)
+    operator = operator_of(operator, "to_pytensor")
+    if operator.auxiliary:
+        raise ArgumentError(
+            f"to_pytensor: {operator.__name__} changes its states {', '.join(operator.auxiliary)} in place, and "
+            "operators of PyTensor change nothing. Wrap a function that returns the new states."
+        )
+    return PytensorOperator(operator, outputs, through)
 
 
 class PytensorOperator:
@@ -127,6 +137,8 @@ def _bound(
     """Return (variables of a call, the positions of inputs that are None, the attributes with their defaults)."""
     import pytensor.tensor as pt
 
+    if isinstance(operator, ConfiguredOperator):
+        refuse_attributes(operator.__name__, {key: attributes[key] for key in attributes if key not in operator.names})
     values, named = bind(operator.__name__, operator.signature, tuple(inputs), dict(attributes), operator.builtin)
     absent = tuple(position for position, value in enumerate(values) if value is None)
     present = [value for value in values if value is not None]
@@ -245,6 +257,9 @@ def _parts() -> SimpleNamespace:
             derivative, operator = self.derivative, self.operator
             positions = [p for p, variable in enumerate(inputs) if is_real(variable) and not self.is_zero(p)]
             if derivative.lower is not None:
+                second_order_error = operator.second_order_error()
+                if positions and second_order_error is not None:
+                    raise second_order_error
                 return ([tuple(positions)] if positions else []), {}
             missing = {p: operator.missing_rule(q) for p in positions if not operator.has_rule(q := index_of(self, p))}
             positions = [position for position in positions if position not in missing]
@@ -255,7 +270,7 @@ def _parts() -> SimpleNamespace:
 
         def _pulled(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
             derivative = self.derivative
-            heads = [
+            upstream = [
                 pt.zeros_like(output, dtype=None if is_real(output) else "float64")
                 if isinstance(cotangent.type, DisconnectedType) or not is_real(output)
                 else pt.cast(cotangent, output.type.dtype)
@@ -267,7 +282,7 @@ def _parts() -> SimpleNamespace:
                 results[position] = grad_undefined(self, position, inputs[position], str(error))
             for positions in groups:
                 pull = derivative.pull(positions)
-                values = [*heads, *(outputs if pull.reads_outputs else ()), *inputs]
+                values = [*upstream, *(outputs if pull.reads_outputs else ()), *inputs]
                 parts = MinpyOp(self.operator, pull.spec)(*values, return_list=True)
                 for position, part in zip(positions, parts, strict=True):
                     results[position] = part
@@ -465,11 +480,11 @@ def _all_known(types: Sequence[Any]) -> bool:
 def _lengths_to_try(types: Sequence[Any]) -> list[tuple[int, ...]]:
     """Return lengths for the dimensions that are not known: all alike, then as others are."""
     count = sum(type_.shape.count(None) for type_ in types)
-    known = sorted({length for type_ in types for length in type_.shape if length is not None} - {*_TRIED})
-    alike = [(length,) * count for length in (*_TRIED, *known)]
+    static = sorted({length for type_ in types for length in type_.shape if length is not None} - {*_TRIED})
+    alike = [(length,) * count for length in (*_TRIED, *static)]
     if not 1 < count <= 4:
         return list(dict.fromkeys(alike))
-    return list(dict.fromkeys([*alike, *product((*_TRIED[:2], *known[:2]), repeat=count)]))
+    return list(dict.fromkeys([*alike, *product((*_TRIED[:2], *static[:2]), repeat=count)]))
 
 
 def _specs(types: Sequence[Any], lengths: Sequence[int]) -> list[ArraySpec]:

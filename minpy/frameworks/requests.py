@@ -7,23 +7,9 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["THROUGH", "requested_operator", "require_choice", "require_count", "visible_count"]
+__all__ = ["THROUGH", "require_choice", "require_count", "visible_count"]
 
 THROUGH = ("auto", "graph", "numpy")
-
-
-def requested_operator(op: Any, maker: str) -> Any:
-    """Return the operator that `maker` is given, as such or as another framework's form of it.
-
-    Raises an ArgumentError for what is no operator.
-    """
-    operator = getattr(op, "__minpy_operator__", op)
-    if callable(operator) and hasattr(operator, "signature") and hasattr(operator, "vjp"):
-        return operator
-    raise ArgumentError(
-        f"{maker} takes an operator of minpy's, got {describe(op)}. Make one of a function with "
-        "@minpy.customop('numpy'), and give it its gradient with def_grad."
-    )
 
 
 def require_choice(maker: str, parameter: str, value: Any, choices: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import DTypeError, describe
+from minpy.core.errors import DTypeError, NoGradientError, describe
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.libraries import require
 
@@ -21,6 +21,7 @@ __all__ = [
     "NUMPY_DTYPES",
     "TORCH_DTYPES",
     "DirectCall",
+    "PullOfOneCall",
     "RegisteredCall",
     "array_of",
     "call_derivative",
@@ -175,6 +176,9 @@ class DirectCall(torch.autograd.Function):
     def forward(ctx: Any, call: Any, *tensors: Any) -> Any:
         """Run the operator by NumPy, and keep what its rules read."""
         derivative: Derivative = call.derivative
+        ctx.own = None
+        if derivative.is_made_anew:
+            derivative = ctx.own = derivative.for_one_call()
         outputs, integers = [], []
         for array in derivative.of_own(arrays_of(tensors, derivative)):
             output_is_inexact = _IS_INEXACT.get(array.dtype)
@@ -223,13 +227,18 @@ class DirectCall(torch.autograd.Function):
         live = call.live(needed)
         if not live:
             return (None,) * len(needed)
-        pull = call.derivative.pull(live)
-        if call.is_single and len(positions) == len(live) == len(needed) - 1:
-            call.simple[needed] = pull
         values = (*conjugated(cotangents), *outputs, *tensors)
         gradients: Sequence[Any] | None = None
-        if not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
-            gradients = computed(pull, values)
+        if ctx.own is not None:
+            pull = ctx.own.pull(live)
+            if is_plain(cotangents) and not is_followed() and not any(map(is_batched, cotangents)):
+                gradients = PullOfOneCall.apply(pull, *values)
+        else:
+            pull = call.derivative.pull(live)
+            if call.is_single and len(positions) == len(live) == len(needed) - 1:
+                call.simple[needed] = pull
+            if not _is_grad_enabled() and is_plain(cotangents) and not is_followed():
+                gradients = computed(pull, values)
         if gradients is None:
             gradients = call_derivative(pull, call.registered, values)
         if len(needed) == 2:
@@ -238,6 +247,22 @@ class DirectCall(torch.autograd.Function):
         for position, gradient in zip(live, conjugated(gradients), strict=True):
             result[1 + position] = gradient
         return tuple(result)
+
+
+class PullOfOneCall(torch.autograd.Function):
+    """The gradients of a call whose operator keeps what it computes; they have none of their own."""
+
+    @staticmethod
+    def forward(ctx: Any, pull: Derivative, *tensors: Any) -> Any:
+        """Run the `backward` of the operator that has computed the outputs."""
+        ctx.pull = pull
+        return tuple(compute(pull, tensors))
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        """Raise the error that says that there is no second order."""
+        operator = ctx.pull.operator
+        raise operator.second_order_error() or operator.missing_rule(0)
 
 
 # A call of `DirectCall` where no transform is active: without the frames in which `apply` prepares for one.
@@ -362,10 +387,16 @@ class RegisteredCall(torch.autograd.function._SingleLevelFunction):
         """Call what pushes tangents forward."""
         derivative, registered = ctx.derivative, ctx.registered
         values = ctx.saved_tensors[: ctx.count]
-        given = [position for position, tangent in enumerate(tangents[2:]) if tangent is not None]
-        positions = live_positions(derivative, [position for position in given if is_inexact(values[position])])
+        with_tangent = [position for position, tangent in enumerate(tangents[2:]) if tangent is not None]
+        positions = live_positions(derivative, [position for position in with_tangent if is_inexact(values[position])])
         if not positions:
             return (None,) * derivative.num_returned
+        if derivative.operator.second_order_error() is not None:
+            raise NoGradientError(
+                f"{derivative.operator.__name__} has no forward mode, which takes the gradient of its gradient: it is "
+                "a prop, or one of a native library, whose backward is not recorded. Use reverse mode, as jacrev does, "
+                "or write it with @customop('numpy') and a rule in plain NumPy."
+            )
         moved = [tangents[2 + position] for position in positions]
         pushed = registered.call_derivative(derivative.push(positions), (*moved, *values))
         return tuple(tangent if is_inexact(tangent) else None for tangent in pushed)
@@ -385,9 +416,12 @@ def is_inexact(tensor: Any) -> bool:
 
 def live_positions(derivative: Derivative, positions: Sequence[int]) -> tuple[int, ...]:
     """Return those of some values whose gradient is not said to be zero, or raise for a missing one."""
-    if derivative.chain:
-        return tuple(positions)
     operator = derivative.operator
+    if derivative.chain:
+        second_order_error = operator.second_order_error()
+        if positions and second_order_error is not None:
+            raise second_order_error
+        return tuple(positions)
     live = [position for position in positions if not operator.is_zero(derivative.input_position(position))]
     for position in live:
         if not operator.has_rule(derivative.input_position(position)):

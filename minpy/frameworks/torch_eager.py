@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minpy.core.configured import ConfiguredOperator
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.frameworks.operators import refuse_attributes
 from minpy.frameworks.torch_calls import (
     call_directly,
     compute,
@@ -19,7 +21,7 @@ from minpy.frameworks.torch_calls import (
 )
 from minpy.frameworks.torch_graph import GraphCall
 from minpy.frameworks.torch_registration import Registered
-from minpy.frameworks.torch_schema import attribute_text
+from minpy.frameworks.torch_schema import AttributeForm, attribute_text
 
 __all__ = ["caller"]
 
@@ -40,6 +42,8 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
 
     scope: dict[str, Any] = {
         "attribute_text": attribute_text,
+        "text_of": _text_of,
+        "refuse_attributes": refuse_attributes,
         "is_compiling": torch.compiler.is_dynamo_compiling,
         "current_name": current_name,
         "operators": getattr(torch.ops, entry.namespace),
@@ -57,14 +61,18 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
             scope[f"default_{form.name}"] = form.default
             has_default = form.declaration != f"{form.type} {form.name}"
             parameters.append(f"{form.name}=default_{form.name}" if has_default else form.name)
-    given = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
-    compiled = [given, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
+    has_said_all = isinstance(entry.operator, ConfiguredOperator)
+    if has_said_all:
+        parameters.append("**others")
+    positional = f"list({inputs[0]})" if schema.variadic else ", ".join(inputs)
+    compiled = [positional, *(f"{form.name}={_for_graph(form)}" for form in schema.attributes)]
     values = inputs[0] if schema.variadic else f"({''.join(f'{name}, ' for name in inputs)})"
     named = "".join(f"{form.name}, " for form in schema.attributes)
     name = entry.operator.__name__ if entry.operator.__name__.isidentifier() else "call"
     source = (
         f"def {name}({', '.join(parameters)}):\n"
-        "    if is_compiling():\n"
+        + f"    if others:\n        refuse_attributes({name!r}, others)\n" * has_said_all
+        + "    if is_compiling():\n"
         f"        return getattr(operators, current_name()).default({', '.join(compiled)})\n"
         f"    return eager({values}, ({named}))\n"
     )
@@ -79,10 +87,21 @@ def _for_graph(form: Any) -> str:
     if form.type == "str" and form.to_torch is not str:
         return f"attribute_text({form.name})"
     base = form.type.rstrip("?")
-    cast = {"float": "float", "int": "int", "bool": "bool"}.get(base)
+    if form.type == "str?":
+        return f"None if {form.name} is None else text_of({form.name})"
+    cast = {"float": "float", "int": "int", "bool": "bool", "str": "text_of"}.get(base)
     if cast is None or form.type.endswith("?"):
         return str(form.name)
     return f"{cast}({form.name})"
+
+
+def _text_of(value: Any) -> str:
+    """Return a value as text; a number that is a symbol, in a graph in the making, becomes what it stands for."""
+    if isinstance(value, (int, float)):
+        from torch.fx.experimental.symbolic_shapes import guard_scalar  # it is large, and there when graphs are made
+
+        value = guard_scalar(value)
+    return str(value)
 
 
 def _eager_call(entry: Registered, through: str, note: Callable[[str], None]) -> Callable[..., Any]:
@@ -132,7 +151,7 @@ def _kind(entry: Registered, kinds: dict[tuple[Any, ...], Any], attributes: tupl
     named = tuple([(form.name, form.convert(value)) for form, value in zip(forms, attributes, strict=True)])
     kind = entry.kind((), named)
     # As keys, 0.0 and -0.0 are equal, and so are 1 and True where the schema does not say which of them is meant.
-    if all(form.is_typed for form in forms) and 0.0 not in attributes:
+    if all(map(AttributeForm.is_exact, forms, attributes)) and 0.0 not in attributes:
         if len(kinds) > 1000:
             kinds.clear()
         kinds[attributes] = kind

@@ -8,7 +8,8 @@ from typing import Any
 from minpy.core.errors import ArgumentError
 from minpy.core.output_counts import LearnedOutputs
 from minpy.frameworks.libraries import require
-from minpy.frameworks.requests import THROUGH, requested_operator, require_choice, require_count
+from minpy.frameworks.operators import operator_of
+from minpy.frameworks.requests import THROUGH, require_choice, require_count
 
 __all__ = ["TorchOperator", "to_torch"]
 
@@ -26,10 +27,11 @@ def to_torch(
 
     Parameters
     ----------
-    op : Operator
-        Any kind: a `@customop` with its rules, a built-in operator, a registered prop (`PropOperator`), one of a native
-        library. Inputs are tensors there; attributes, which stand behind a star, stay what they are. An input with a
-        number as default is refused: say whether it is an array or an attribute.
+    op : Operator or str
+        Any kind: a `@customop` with its rules, a built-in operator (`mx.nd.softmax`), a registered prop by its name,
+        one of a native library (`mx.nd.my_gemm`): see `as_operator`. The last two have first-order gradients, and run
+        through NumPy. Inputs are tensors there; attributes, which stand behind a star, stay what they are. An input
+        with a number as default is refused: say whether it is an array or an attribute.
     outputs : int, optional
         How many tensors it returns. By default what `@customop(outputs=)` or its code says, or calls have shown.
     name, namespace : str
@@ -79,7 +81,7 @@ def to_torch(
     require_choice("to_torch", "through", through, THROUGH)
     require_choice("to_torch", "batch", batch, ("loop", "elementwise"))
     require_count("to_torch", outputs)
-    operator = requested_operator(op, "to_torch")
+    operator = operator_of(op, "to_torch")
     return TorchOperator(operator, count_outputs(operator, outputs), name, namespace, through, batch)
 
 

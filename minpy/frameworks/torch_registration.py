@@ -114,8 +114,8 @@ class CallKind:
         derivative = self.derivative
         operator = derivative.operator
         indices = [derivative.input_position(position) for position, is_needed in enumerate(needed[1:]) if is_needed]
-        has_own_state = hasattr(operator, "fresh")  # its forward runs anew
-        reads, reads_outputs = (None, True) if has_own_state else operator.values_read(indices)
+        # Where the call's own operator is not at hand, a fresh one runs forward anew.
+        reads, reads_outputs = (None, True) if derivative.is_made_anew else operator.values_read(indices)
         count = len(needed) - 1
         if reads is None:
             return tuple(range(count)), reads_outputs

@@ -42,6 +42,10 @@ class AttributeForm:
         """Whether the schema has its type, and not a text in its place."""
         return self.from_torch is not read_text
 
+    def is_exact(self, value: Any) -> bool:
+        """Tell whether equal values mean the same: not of a text that 1 and True become."""
+        return self.is_typed and (not self.type.startswith("str") or value is None or type(value) is str)
+
     def convert(self, value: Any) -> Any:
         """Return a value as the operator takes it after a way through PyTorch: of the type that the schema says."""
         return self.from_torch(self.to_torch(value)) if self.is_typed else value

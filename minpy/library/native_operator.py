@@ -32,7 +32,7 @@ from minpy.core.errors import (
 )
 from minpy.core.gradient_rules import Plan
 from minpy.core.state import state
-from minpy.custom.first_order import first_order
+from minpy.custom.first_order import first_order, first_order_error
 from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.library.call_arguments import Call, Kind, Layout, as_array, readable, require_dtype
 from minpy.library.inference import Inference, plain
@@ -430,7 +430,15 @@ class NativeOperator(ConfiguredOperator):
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
-        return [first_order(f"The native operator {self.__name__!r}", part, traced) for part in parts]
+        return [first_order(self._described, part, traced) for part in parts]
+
+    @property
+    def _described(self) -> str:
+        return f"The native operator {self.__name__!r}"
+
+    def second_order_error(self) -> NoGradientError:
+        """Return the error of differentiating its gradients, which its library computes unseen."""
+        return first_order_error(self._described)
 
     # -- graphs --------------------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ def as_arrays(values: Any) -> list[np.ndarray]:
 
 
 FORMS = {f"{row.name} through={through}": (row, through) for through in ("auto", "numpy") for row in ROWS}
-GRAPHS = {row.name: (row,) for row in ROWS if row.name not in ("smoothed", "square_of_frameworks")}
+GRAPHS = {row.name: (row,) for row in ROWS if row.name != "smoothed" and row.order > 1}
 
 
 @each(FORMS)

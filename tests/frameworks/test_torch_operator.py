@@ -283,6 +283,7 @@ def test_compiled(row, through):
 
 
 @pytest.mark.drawn_out
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # by PyTorch itself
 @pytest.mark.parametrize("dynamic", [False, True])
 @both_ways
 @pytest.mark.parametrize("row", ROWS, ids=by_name)
@@ -557,6 +558,7 @@ class Doubled(torch.utils.data.Dataset):
         return self.function(torch.full((3,), float(index)), beta=2.0)
 
 
+@pytest.mark.filterwarnings("ignore:os.fork\\(\\) was called:RuntimeWarning")  # of JAX, if tests before have used it
 @pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.drawn_out)])
 def test_workers_of_a_data_loader(context):
     expected = torch.stack([Doubled()[index] for index in range(4)])

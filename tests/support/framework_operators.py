@@ -6,13 +6,16 @@ Tests walk `ROWS`; `row.inputs(seed)` gives fresh arrays in float64 (and integer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from native.building import build, compiler
 
 import minpy as mx
 from minpy import customop
+from minpy.frameworks import as_operator
 
 __all__ = ["ROWS", "ROWS_BY_NAME", "Row", "differentiable"]
 
@@ -418,10 +421,51 @@ class SquareProp(mx.operator.CustomOpProp):
         return _Square()
 
 
-def _prop() -> Any:
-    from minpy.custom.prop_operator import PropOperator
+class _Rising(mx.operator.CustomOp):
+    """Keeps for `backward` what it computes, as operators of MXNet may."""
 
-    return PropOperator("square_of_frameworks", SquareProp)
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.growth = mx.nd.exp(self.rate * in_data[0])
+        self.assign(out_data[0], req[0], self.growth * in_data[1])
+        self.assign(out_data[1], req[1], self.growth)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        slope = self.rate * self.growth
+        self.assign(in_grad[0], req[0], slope * (out_grad[0] * in_data[1] + out_grad[1]))
+        self.assign(in_grad[1], req[1], self.growth * out_grad[0])
+
+
+@mx.operator.register("rising_of_frameworks")
+class RisingProp(mx.operator.CustomOpProp):
+    """A prop with a parameter, two inputs and two outputs."""
+
+    def __init__(self, rate="1.0"):
+        super().__init__()
+        self.rate = float(rate)
+
+    def list_arguments(self):
+        return ["exponent", "factor"]
+
+    def list_outputs(self):
+        return ["product", "growth"]
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return _Rising(self.rate)
+
+
+def _native_rows() -> list[Row]:
+    """Return the rows of a native library; none where there is no compiler to build it with."""
+    if compiler() is None:
+        return []
+    mx.library.load(build("framework_rows.cc", include=[mx.library.include_dir()]), verbose=False)
+    moment = as_operator(partial(mx.nd.framework_moment, power=3))
+    return [
+        Row(moment, [(4, 3), (3,)], order=1, traces=False),
+        Row(as_operator(mx.nd.framework_remembered), [(4, 3)], order=1, traces=False),
+    ]
 
 
 @customop("numpy")
@@ -466,8 +510,12 @@ ROWS: list[Row] = [
     Row(masked, [(4, 3), ((4, 3), "bool")]),
     Row(smoothed, [(4, 3)], traces=False),
     Row(summed, [(4, 3), (4, 3), (3,)], traces=False),
-    Row(_prop(), [(4, 3)], order=1, traces=False),
+    Row(as_operator("square_of_frameworks"), [(4, 3)], order=1, traces=False),
+    Row(as_operator(RisingProp), [(4, 3), (4, 3)], {"rate": 0.5}, num_outputs=2, order=1, traces=False),
+    *_native_rows(),
     Row(mx.nd.tanh, [(4, 3)], traces=False),
     Row(mx.nd.broadcast_mul, [(4, 3), (1, 3)], traces=False),
+    Row(mx.nd.LayerNorm, [(4, 3), (3,), (3,)], {"eps": 0.01}, traces=False),
+    Row(mx.nd.softmax, [(4, 3)], {"axis": 0, "temperature": 2.0}, traces=False),
 ]
 ROWS_BY_NAME = {row.name: row for row in ROWS}
