@@ -233,7 +233,7 @@ def test_holomorphic_grad():
         (
             lambda: mx.make_jvp_reversemode(3.0),
             ArgumentError,
-            r"make_jvp_reversemode: the first argument is the function to differentiate, got float 3.0. Write make_jvp_r",
+            r"make_jvp_reversemode: the first argument is the function to differentiate, got float 3.0. Write make_jvp",
         ),
         (lambda: mx.make_jvp_reversemode(np.sin)(3), DTypeError, "make_jvp_reversemode: argument 0 is int 3, and inte"),
         (lambda: mx.make_hvp(3.0), ArgumentError, r"make_hvp: the first argument is the function .*make_hvp\(f\)\(x\)"),
