@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from minpy.bridge.autograd_functions import through_autograd
 from minpy.core.array import Array, as_raw
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
@@ -31,6 +32,7 @@ __all__ = [
     "notrace_primitive",
     "primitive",
     "register_notrace",
+    "through_autograd",
 ]
 __dir__, __getattr__ = module_functions(__name__, __all__)
 

@@ -57,7 +57,7 @@ def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
     DTypeError, ArgumentError
         As for `minpy.grad`.
     ShapeError
-        By `vjp`, if its argument is not like the result.
+        By `vjp`, if its argument is not like the result, in structure or shape.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
     >>> vjp(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return of_run(fun, argnum, "make_vjp", _vjp_and_result)
+    return of_run(fun, argnum, "make_vjp", functools.partial(_vjp_and_result, "the gradient"))
 
 
 def make_jvp(fun: Function, argnum: Argnum = 0) -> Function:
@@ -99,14 +99,13 @@ def make_jvp(fun: Function, argnum: Argnum = 0) -> Function:
     (array([0., 0.]), array([1., 2.]))
     """
 
-    def push(tangent: Any, call: Call) -> Any:
+    def result_and_tangent(tangent: Any, call: Call) -> Any:
         arguments = [call.arguments[argnum] for argnum in call.argnums]
         like = arguments[0] if call.single else tuple(arguments)
         directions = matching("make_jvp: the tangent", call.lowered(tangent), like, call.variables)
-        call.outputs, pushed = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
-        return call.result(), call.like_result(pushed)
+        return _pushed(call, directions)[::-1]
 
-    return of_run(fun, argnum, "make_jvp", push, run=False, given_later=True)
+    return of_run(fun, argnum, "make_jvp", result_and_tangent, run=False, awaits_argument=True)
 
 
 def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
@@ -137,12 +136,7 @@ def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
     array([2., 4.])
     """
 
-    def transposed(call: Call) -> Any:
-        vjp, result = _vjp_and_result(call)
-        zeros = map_tree(lambda leaf, _: numpy.zeros_like(leaf), result)
-        return make_vjp(vjp)(zeros)[0]
-
-    return of_run(fun, argnum, "make_jvp_reversemode", transposed)
+    return of_run(fun, argnum, "make_jvp_reversemode", lambda call: _vjp_jvp_and_result(call, "the tangent")[1])
 
 
 def make_hvp(fun: Function, argnum: Argnum = 0) -> Function:
@@ -174,7 +168,9 @@ def make_hvp(fun: Function, argnum: Argnum = 0) -> Function:
     >>> hvp(np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    return renamed(make_vjp(grad(fun, argnum), argnum), "make_hvp", fun)
+    _require_function("make_hvp", fun)
+    finish = functools.partial(_vjp_and_result, "the vector")  # a Hessian is its own transpose
+    return renamed(of_run(grad(fun, argnum), argnum, "make_hvp", finish), "make_hvp", fun)
 
 
 def make_ggnvp(f: Function, g: Function | None = None, f_argnum: int = 0) -> Function:
@@ -210,10 +206,8 @@ def make_ggnvp(f: Function, g: Function | None = None, f_argnum: int = 0) -> Fun
     loss = _half_of_squares if g is None else g
 
     def product(call: Call) -> Any:
-        f_vjp, result = _vjp_and_result(call)
-        g_hvp = make_hvp(loss)(result)[0]
-        zeros = map_tree(lambda leaf, _: numpy.zeros_like(leaf), result)
-        f_jvp = make_vjp(f_vjp)(zeros)[0]
+        f_vjp, f_jvp, result = _vjp_jvp_and_result(call, "the vector")
+        g_hvp, _ = make_hvp(loss)(result)
         return lambda v: f_vjp(g_hvp(f_jvp(v)))
 
     return of_run(f, f_argnum, "make_ggnvp", product)
@@ -252,9 +246,7 @@ def deriv(fun: Function, argnum: Argnum = 0) -> Function:
     """
 
     def along_ones(call: Call) -> Any:
-        directions = [ones_like(variable) for variable in call.variables]
-        call.outputs, pushed = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
-        return call.like_result(pushed)
+        return _pushed(call, [ones_like(variable) for variable in call.variables])[0]
 
     return of_run(fun, argnum, "deriv", along_ones, run=False)
 
@@ -262,48 +254,102 @@ def deriv(fun: Function, argnum: Argnum = 0) -> Function:
 # -- how it is done ----------------------------------------------------------------------------------------------------
 
 
-def _vjp_and_result(call: Call) -> tuple[Function, Any]:
-    def pull(gradient: Any) -> Any:
-        return call.gradients(
-            matching(f"{call.name}: the gradient", call.lowered(gradient), call.structure, call.outputs)
-        )
+def _vjp_and_result(role: str, call: Call) -> tuple[Function, Any]:
+    """Return a call's vjp and its result; `role`: what errors call the argument of the vjp."""
 
-    return pull, map_tree(_copied, call.result())
+    def vjp(gradient: Any) -> Any:
+        return call.gradients(matching(f"{call.name}: {role}", call.lowered(gradient), call.structure, call.outputs))
+
+    return vjp, map_tree(_copied, call.result())
+
+
+def _vjp_jvp_and_result(call: Call, role: str) -> tuple[Function, Function, Any]:
+    """Return a call's vjp, its jvp, and its result; `role`: what errors call the argument of the jvp.
+
+    The vjp is linear, so its own vjp is the same map wherever it is taken: the jvp.
+    """
+    vjp, result = _vjp_and_result("the gradient", call)
+    anywhere = map_tree(lambda leaf, _: numpy.zeros_like(leaf), result)
+    jvp, _ = of_run(vjp, 0, call.name, functools.partial(_vjp_and_result, role))(anywhere)
+    return vjp, jvp, result
+
+
+def _pushed(call: Call, directions: Sequence[Any]) -> tuple[Any, Any]:
+    """Run a call's function with tangents of its variables; return (the tangent of the result, the result)."""
+    call.outputs, tangents = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
+    return call.like_result(tangents), call.result()
 
 
 def of_run(
-    fun: Function, argnum: Argnum, api: str, finish: Callable[..., Any], run: bool = True, given_later: bool = False
+    fun: Function,
+    argnum: Argnum,
+    api: str,
+    finish: Callable[..., Any],
+    run: bool = True,
+    awaits_argument: bool = False,
 ) -> Function:
-    """Return a function that makes a `Call` of `fun`, and gives it to `finish`.
+    """Return a function that makes a `Call` of `fun`, and returns what `finish` makes of it.
 
-    `given_later`: it returns a function that makes the call, and gives its own argument to `finish`, too.
+    Parameters
+    ----------
+    fun : callable
+        The function to differentiate.
+    argnum : int or sequence of int
+        The positions of the arguments to differentiate with respect to.
+    api : str
+        The public function that this is done for, as errors name it.
+    finish : callable
+        Takes the call.
+    run : bool
+        Whether `fun` has been run when `finish` is called.
+    awaits_argument : bool
+        Whether the function that is returned returns a function of one argument, which `finish` takes before the call.
+
+    Raises
+    ------
+    ArgumentError
+        If `fun` is no function, or `argnum` no position, or a sequence of them.
+
+    Examples
+    --------
+    >>> of_run(numpy.square, 0, 'api', lambda call: call.result())(numpy.array([2.0, 3.0]))
+    array([4., 9.])
     """
-    if not callable(fun):
-        raise ArgumentError(
-            f"{api}: the first argument is the function to differentiate, got {describe(fun)}. Write "
-            f"{api}(f)(x), not {api}(f(x))."
-        )
-    single = not isinstance(argnum, (tuple, list))
+    _require_function(api, fun)
+    is_single = not isinstance(argnum, (tuple, list))
     argnums: tuple[Any, ...] = tuple(argnum) if isinstance(argnum, (tuple, list)) else (argnum,)
-    if not argnums or not all(isinstance(each, (int, numpy.integer)) and type(each) is not bool for each in argnums):
+    if not argnums or not all(map(_is_position, argnums)):
         raise ArgumentError(f"{api}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
 
-    def of_run(*arguments: Any, **keywords: Any) -> Any:
+    def at_point(*arguments: Any, **keywords: Any) -> Any:
         if any(map(is_box, leaves_of((arguments, keywords)))):
             raise ArgumentError(
                 f"{api}: an argument is traced by HIPS autograd, which cannot follow the function that {api} returns. "
                 f"Call minpy.grad or minpy.jacobian there, or autograd's own {api}."
             )
         arguments = map_tree(_copied, arguments)  # the caller may write to them before what is returned is called
-        if not given_later:
-            return with_call(finish, api, fun, argnums, single, arguments, keywords, run=run)
+        if not awaits_argument:
+            return with_call(finish, api, fun, argnums, is_single, arguments, keywords, run=run)
 
-        def with_given(given: Any) -> Any:
-            return with_call(functools.partial(finish, given), api, fun, argnums, single, arguments, keywords, run=run)
+        def of_argument(argument: Any) -> Any:
+            finish_with = functools.partial(finish, argument)
+            return with_call(finish_with, api, fun, argnums, is_single, arguments, keywords, run=run)
 
-        return with_given
+        return of_argument
 
-    return renamed(of_run, api, fun)
+    return renamed(at_point, api, fun)
+
+
+def _require_function(api: str, fun: Any) -> None:
+    if not callable(fun):
+        raise ArgumentError(
+            f"{api}: the first argument is the function to differentiate, got {describe(fun)}. Write "
+            f"{api}(f)(x), not {api}(f(x))."
+        )
+
+
+def _is_position(argnum: Any) -> bool:
+    return isinstance(argnum, (int, numpy.integer)) and type(argnum) is not bool
 
 
 def _copied(value: Any, _: str = "") -> Any:

@@ -1,4 +1,7 @@
-"""`mx.misc`: learning rates that fall, by the first names that they had. `mx.lr_scheduler` has more of them."""
+"""`mx.misc`: learning rates that fall, by the first names that they had, and nests of arrays as one vector.
+
+`mx.lr_scheduler` has more of the first; the second have the names that they have in `autograd.misc`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import logging
 import math
 
 from minpy.core.errors import ArgumentValueError
+from minpy.differentiation.flattening import flatten, flatten_func
 from minpy.namespaces import module_functions
 
-__all__ = ["FactorScheduler", "LearningRateScheduler"]
+__all__ = ["FactorScheduler", "LearningRateScheduler", "flatten", "flatten_func"]
 __dir__, __getattr__ = module_functions(__name__, __all__)
 
 

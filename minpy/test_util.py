@@ -86,14 +86,14 @@ def _check_all(f: Callable[..., Any], values: tuple[Any, ...], modes: tuple[str,
             def pushed(*inputs: Any) -> Any:
                 return make_jvp(f, positions)(*inputs[0])(inputs[1])[1]
 
-            pushed.__name__ = f"jvp of {f.__name__}"
+            pushed.__name__ = f"jvp_{f.__name__}"
             _check_all(pushed, (values, _random_like(values)), modes, order - 1)
         elif order > 1:
 
             def pulled(*inputs: Any) -> Any:
                 return make_vjp(f, positions)(*inputs[0])[0](inputs[1])
 
-            pulled.__name__ = f"vjp of {f.__name__}"
+            pulled.__name__ = f"vjp_{f.__name__}"
             _check_all(pulled, (values, _random_like(f(*values))), modes, order - 1)
 
 
@@ -116,8 +116,8 @@ def _require_vjp(f: Callable[..., Any], values: tuple[Any, ...]) -> None:
     numeric = _product(cotangent, _numerical_tangent(f, values, tangent))
     if not scalar_close(numeric, exact):
         raise CheckError(
-            f"check_grads: the gradient of {_name_of(f)} in reverse mode differs from central differences at "
-            f"{_shown(values)}: {exact} along a random direction, expected {numeric}."
+            f"check_grads: derivative (VJP) check of {_name_of(f)} failed at {_shown(values)}: in reverse mode the "
+            f"derivative along a random direction is {exact}, expected {numeric}, that of central differences."
         )
 
 
@@ -129,8 +129,9 @@ def _require_jvp(f: Callable[..., Any], values: tuple[Any, ...]) -> None:
     weights = _random_like(numeric)
     if not scalar_close(_product(weights, pushed), _product(weights, numeric)):
         raise CheckError(
-            f"check_grads: the tangent of {_name_of(f)} in forward mode differs from central differences at "
-            f"{_shown(values)}: {_product(weights, pushed)} in a random sum, expected {_product(weights, numeric)}."
+            f"check_grads: derivative (JVP) check of {_name_of(f)} failed at {_shown(values)}: in forward mode a "
+            f"random sum of the tangent is {_product(weights, pushed)}, expected {_product(weights, numeric)}, that of "
+            "central differences."
         )
 
 

@@ -196,6 +196,8 @@ def _without_defaults(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a recorded call without those that say nothing; some others have no gradient."""
     options = {}
     for key, value in keywords.items():
+        if key == "dtype" and value is None:
+            continue
         if key not in _DEFAULTS or (key == "order" and value in (None, "K", "C")):
             options[key] = value
         elif not any(value is default or value == default for default in _DEFAULTS[key] if not hasattr(value, "shape")):
@@ -284,7 +286,7 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
 
     Raises a NoGradientError if the call is recorded, and autograd has no version of the function.
     """
-    from minpy.bridge.hips import call_through_autograd, no_gradient, wrap_result  # it imports autograd
+    from minpy.bridge.hips import no_gradient, wrap_result  # it imports autograd
 
     name = name or _full_name(function)
     arrays = _arrays_in(arguments, keywords)
@@ -296,20 +298,33 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
     target = function
     if recorded or boxed:
         target = autograd_version(function)
-        if recorded and boxed:
-            raise ArgumentError(
-                f"{name}: an argument is traced by HIPS autograd and another is recorded by minpy.autograd; one call "
-                "can follow one of them. Use .detach() on the recorded array."
-            )
         if target is None:
             raise no_gradient(name)
-        if getattr(target, "_is_autograd_primitive", False):
-            arguments, keywords = _by_position(name, function, arguments, keywords)
-            arrays = _arrays_in(arguments)
-        if recorded:
-            arguments, keywords = _copied(tuple(arguments)), _copied(keywords)
-        if boxed:
-            return target(*_unwrapped(tuple(arguments)), **_unwrapped(keywords))
+    return call_version(name, target, function, arguments, keywords)
+
+
+def call_version(name: str, target: Any, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Call a function written for HIPS autograd on arguments with `Array`s among them; `function`: what it stands for.
+
+    Raises a NoGradientError if the call is recorded, and autograd has no rule for it.
+    """
+    from minpy.bridge.hips import call_through_autograd  # it imports autograd
+
+    arrays = _arrays_in(arguments, keywords)
+    recorded = state.recording and any(array._node is not None for array in arrays)
+    boxed = _has_box((tuple(arguments), keywords))
+    if recorded and boxed:
+        raise ArgumentError(
+            f"{name}: an argument is traced by HIPS autograd and another is recorded by minpy.autograd; one call "
+            "can follow one of them. Use .detach() on the recorded array."
+        )
+    if (recorded or boxed) and getattr(target, "_is_autograd_primitive", False):
+        arguments, keywords = _by_position(name, function, arguments, keywords)
+        arrays = _arrays_in(arguments)
+    if recorded:
+        arguments, keywords = _copied(tuple(arguments)), _copied(keywords)
+    if boxed:
+        return target(*_unwrapped(tuple(arguments)), **_unwrapped(keywords))
 
     def flat(*values: Any) -> Any:
         remaining = iter(values)

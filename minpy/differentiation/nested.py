@@ -68,12 +68,19 @@ class Call:
         return tuple(outputs)
 
     def real_outputs(self) -> Sequence[Any]:
-        """Return the results, none of which is complex."""
+        """Return the results, all of which are real floating-point numbers."""
         for output in self.outputs:
-            if as_raw(output).dtype.kind == "c":
+            raw = as_raw(output)
+            if raw.dtype.kind == "c":
                 raise DTypeError(
-                    f"{self.name}: the result is complex ({describe(as_raw(output))}); a gradient is of a real "
+                    f"{self.name}: the result is complex ({describe(raw)}); a gradient is of a real "
                     "function. Take numpy.real, numpy.imag or numpy.abs of the result."
+                )
+            if raw.dtype.kind in "bui":
+                name = getattr(self.function, "__name__", type(self.function).__name__)
+                raise DTypeError(
+                    f"{self.name}: {name} returned {describe(raw)}, and integers and truth values have no gradient. "
+                    "Return the floating-point number that they are computed of."
                 )
         return self.outputs
 

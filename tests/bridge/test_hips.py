@@ -392,6 +392,8 @@ CASES = {
     "vstack": (lambda x: np.vstack([x, x[0]]), SMALL),
     "hstack": (lambda x: np.hstack([x, x * x]), SMALL),
     "column_stack": (lambda x: np.column_stack([x, x[0] * x]), SMALL),
+    "sum of a number": (lambda x: np.sum(x[0] * x[1], axis=-1) + np.prod(x[2] ** 2, axis=0), SMALL),
+    "vstack, dtype=None": (lambda x: np.vstack([x, x[0] * x], dtype=None, casting="same_kind"), SMALL),
     "append": (lambda x: np.append(x, x * x), SMALL),
     "split": (lambda x: np.split(x, 3)[0] * np.split(x, 3)[2], SMALL),
     "array_split": (lambda x: np.array_split(x, 2)[0], SMALL),

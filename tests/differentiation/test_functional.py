@@ -344,6 +344,12 @@ def test_a_softmax_loss_written_by_hand():
         (lambda: grad(lambda x: x)(None), DTypeError, "argument 0 is NoneType None"),
         (lambda: grad(np.sum)(mx.nd.array([1], dtype="int32")), DTypeError, "dtype int32"),
         (lambda: grad(lambda x: np.sum(x * 1j))(X), DTypeError, "the result is complex"),
+        (lambda: grad(lambda x: np.argmax(x))(X), DTypeError, "integers and truth values have no gradient. Return the"),
+        (
+            lambda: grad(lambda x: np.allclose(x, x))(X),
+            DTypeError,
+            "<lambda> returned .*bool.*, and integers and truth values have no gradient",
+        ),
         (
             lambda: grad(np.sum, 1)(X),
             ArgumentError,

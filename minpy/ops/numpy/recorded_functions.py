@@ -24,7 +24,9 @@ _minimum: Any = np.minimum.reduce
 
 
 def _axes(axis: Any, a: Any) -> tuple[int, ...]:
-    return () if axis == () else resolve_axes("reduction", axis, np.shape(a))
+    if axis == () or (axis in (0, -1) and not np.ndim(a)):  # NumPy's ufuncs reduce a number along its axis 0, too
+        return ()
+    return resolve_axes("reduction", axis, np.shape(a))
 
 
 def _with_axes(value: Any, a: Any, axis: Any, keepdims: bool) -> Any:
