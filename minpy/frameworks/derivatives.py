@@ -138,7 +138,7 @@ class Derivative:
         self._is_first_pull = len(self.chain) == 1 and self.chain[0][0] == PULL
         self._takes_own = (
             bool(operator.guarded)
-            and not self._is_made_anew
+            and not self.is_made_anew
             and not self.absent
             and (not self.chain or self._is_first_pull)
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.configured import ConfiguredOperator
-from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError
+from minpy.core.errors import ArgumentError, DTypeError, NotTraceableError, describe
 from minpy.core.signatures import bind
 from minpy.frameworks.derivatives import full_attributes
 from minpy.frameworks.inference import ArraySpec
