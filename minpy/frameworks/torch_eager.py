@@ -35,7 +35,7 @@ def caller(entry: Registered, through: str, note: Callable[[str], None]) -> Call
     schema, operator = entry.schema, entry.operator
     suffix = {"numpy": "", "auto": "_auto", "graph": "_graph"}[through]
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @torch.compiler.assume_constant_result
     def current_name() -> str:
         """Return under which name a graph calls the operator as it is when the graph is made."""
         return entry.current(operator).name + suffix

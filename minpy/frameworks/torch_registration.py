@@ -312,6 +312,7 @@ class Registered:
 
     def batched(self, size: int, derivative: Derivative, in_dims: Sequence[Any], tensors: Sequence[Any]) -> Any:
         """Return (what a derivative gives for each entry along mapped axes, the axes in the results)."""
+        results: Sequence[Any]
         if size == 0:
             results = self._of_no_entries(derivative, in_dims, tensors)
         elif derivative.has_examples:
