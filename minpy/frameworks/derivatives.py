@@ -139,6 +139,7 @@ class Derivative:
         self._takes_own = (
             bool(operator.guarded)
             and not self.is_made_anew
+            and not self.has_examples
             and not self.absent
             and (not self.chain or self._is_first_pull)
         )
