@@ -54,6 +54,8 @@ _is_grad_enabled = torch.is_grad_enabled
 def registered(operator: Any, schema: Schema, name: str | None, namespace: str, batch: str) -> Registered:
     """Return an operator's registration with PyTorch's dispatcher; one for all that compute the same."""
     label = name or re.sub(r"\W", "_", operator.__name__).strip("_") or "operator"
+    if name is None and keyword.iskeyword(label):  # a lambda
+        label = f"{label}_operator"
     for text in (label, namespace):
         if not isinstance(text, str) or not text.isidentifier() or keyword.iskeyword(text):
             raise ArgumentError(

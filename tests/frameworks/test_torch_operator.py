@@ -784,3 +784,9 @@ def test_a_rule_that_was_edited_is_not_taken_from_files(tmp_path, through):
         for factors in (("2", "2"), ("3", "3"), ("2", "5"))
     ]
     assert results == ["[14.0, 14.0, 14.0]", "[21.0, 21.0, 21.0]", "[35.0, 35.0, 35.0]"]
+
+
+def test_a_lambda_has_a_name_of_its_own():
+    tripled = to_torch(minpy.customop("numpy")(lambda x: 3 * x))
+    assert tripled.op.name().startswith("minpy::lambda_operator_")
+    assert torch.equal(tripled(torch.ones(2)), torch.full((2,), 3.0))
