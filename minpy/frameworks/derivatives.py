@@ -217,7 +217,7 @@ class Derivative:
             results = [*self.function()(*raws)]
         return _own(results)
 
-    def of_own(self, raws: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+    def of_own(self, raws: Sequence[Any]) -> list[numpy.ndarray]:
         """Return what a call gives for array objects that nobody else has, whoever has their memory.
 
         Functions that must not write to them get these themselves, as read-only arrays, and no views of them.

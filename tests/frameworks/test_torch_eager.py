@@ -227,6 +227,7 @@ def test_what_was_saved_and_changed_is_an_error(softplus):
 # -- what calls are followed by ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated")  # PyTorch's own forward mode uses it
 def test_tensors_that_outlive_a_transform_are_what_they_stand_for(softplus):
     escaped = []
 
