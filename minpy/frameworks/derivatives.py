@@ -225,7 +225,7 @@ class Derivative:
         if not self._takes_own or (self.chain and state.recording):
             return self(*raws)
         for raw in raws:
-            raw.setflags(False)  # type: ignore[call-arg]  # write=False: by position it costs less
+            raw.setflags(False)  # write=False: by position it costs less
         if self.chain:
             return _own(self._raw_pull(raws, is_own=True))
         result = run_guarded(self.operator, raws, self.attributes)  # it copies what is not fresh
