@@ -25,6 +25,13 @@ in_each = pytest.mark.parametrize("framework", BRIDGES)
 X, W = np.random.default_rng(0).uniform(0.5, 1.5, (2, 4, 3))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _native_library() -> None:
+    """Load the library of the table's native operators, where it can be built."""
+    if "framework_moment" in ROWS_BY_NAME:
+        assert ROWS_BY_NAME["framework_moment"].operator is not None
+
+
 def bridge_of(framework: str) -> Any:
     pytest.importorskip(framework, reason=f"{framework} is not installed: python -m pip install {framework}")
     return BRIDGES[framework]

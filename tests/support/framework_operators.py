@@ -6,7 +6,7 @@ Tests walk `ROWS`; `row.inputs(seed)` gives fresh arrays in float64 (and integer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,14 +20,38 @@ from minpy.frameworks import as_operator
 __all__ = ["ROWS", "ROWS_BY_NAME", "Row", "differentiable"]
 
 
+class NativeOperator(NamedTuple):
+    """An operator of the native library, which is loaded when one is asked for: namespaces are listed before."""
+
+    name: str
+    attributes: Mapping[str, Any] = MappingProxyType({})
+
+    def loaded(self) -> Any:
+        """Return the operator."""
+        return _native_operator(self.name, **self.attributes)
+
+
+@cache
+def _load_library() -> None:
+    mx.library.load(build("framework_rows.cc", include=[mx.library.include_dir()]), verbose=False)
+
+
+@cache
+def _native_operator(name: str, **attributes: Any) -> Any:
+    _load_library()
+    function = getattr(mx.nd, name)
+    return as_operator(partial(function, **attributes) if attributes else function)
+
+
 class Row(NamedTuple):
     """One operator, and a call of it.
 
-    `shapes`: those of the inputs; a dtype beside one that is not float64. `order`: how often it can be differentiated.
-    `traces`: whether it is a graph of steps, or its function is called. `grows`: whether lengths of 4 may be others.
+    `source`: the operator, or a `NativeOperator`. `shapes`: those of the inputs; a dtype beside one that is not
+    float64. `order`: how often it can be differentiated. `traces`: whether it is a graph of steps, or its function is
+    called. `grows`: whether lengths of 4 may be others.
     """
 
-    operator: Any
+    source: Any
     shapes: Sequence[Any]
     attributes: Mapping[str, Any] = MappingProxyType({})
     num_outputs: int = 1
@@ -36,8 +60,12 @@ class Row(NamedTuple):
     grows: bool = True
 
     @property
+    def operator(self) -> Any:
+        return self.source.loaded() if isinstance(self.source, NativeOperator) else self.source
+
+    @property
     def name(self) -> str:
-        return self.operator.__name__
+        return self.source.name if isinstance(self.source, NativeOperator) else self.source.__name__
 
     def inputs(self, seed: int = 0, length: int | None = None) -> list[np.ndarray]:
         """Return arrays for a call; `length` takes the place of a leading length of 4."""
@@ -456,18 +484,6 @@ class RisingProp(mx.operator.CustomOpProp):
         return _Rising(self.rate)
 
 
-def _native_rows() -> list[Row]:
-    """Return the rows of a native library; none where there is no compiler to build it with."""
-    if compiler() is None:
-        return []
-    mx.library.load(build("framework_rows.cc", include=[mx.library.include_dir()]), verbose=False)
-    moment = as_operator(partial(mx.nd.framework_moment, power=3))
-    return [
-        Row(moment, [(4, 3), (3,)], order=1, traces=False),
-        Row(as_operator(mx.nd.framework_remembered), [(4, 3)], order=1, traces=False),
-    ]
-
-
 @customop("numpy")
 def summed(*arrays):
     """Any number of inputs."""
@@ -512,7 +528,14 @@ ROWS: list[Row] = [
     Row(summed, [(4, 3), (4, 3), (3,)], traces=False),
     Row(as_operator("square_of_frameworks"), [(4, 3)], order=1, traces=False),
     Row(as_operator(RisingProp), [(4, 3), (4, 3)], {"rate": 0.5}, num_outputs=2, order=1, traces=False),
-    *_native_rows(),
+    *(
+        [
+            Row(NativeOperator("framework_moment", {"power": 3}), [(4, 3), (3,)], order=1, traces=False),
+            Row(NativeOperator("framework_remembered"), [(4, 3)], order=1, traces=False),
+        ]
+        if compiler() is not None
+        else []
+    ),
     Row(mx.nd.tanh, [(4, 3)], traces=False),
     Row(mx.nd.broadcast_mul, [(4, 3), (1, 3)], traces=False),
     Row(mx.nd.LayerNorm, [(4, 3), (3,), (3,)], {"eps": 0.01}, traces=False),
