@@ -149,6 +149,11 @@ class GraphForms:
         if unknown:
             return f"NumPy has no {unknown[0]}"
         specs = [ArraySpec(tuple(map(number_of, tensor.shape)), NUMPY_DTYPES[tensor.dtype]) for tensor in tensors]
+        if any(0 in spec.shape for spec in specs):  # what fails for empty tensors only is no reason for others
+            key = "empty", key
+            reason = self._reasons.get(key)
+            if reason is not None:
+                return reason
         try:
             with torch.utils._python_dispatch._disable_current_modes():  # its constants are no part of a graph
                 form = GraphForm(self._derivative, specs)

@@ -94,6 +94,16 @@ def test_empty(row, through):
         empty_as_in_numpy(row, through)
 
 
+def test_what_does_not_trace_for_empty_tensors_does_for_others():
+    row = next(row for row in ROWS if row.name == "mean_over")
+    function = to_torch(row.operator, name="mean_of_some")
+    with pytest.warns(RuntimeWarning), np.errstate(all="ignore"):
+        function(torch.ones(0, 3), **row.attributes)
+    assert "gradient of mean_over for x does not trace: ZeroDivisionError" in function.reason
+    torch.testing.assert_close(function(torch.ones(2, 3), **row.attributes), torch.ones(1, 1))
+    assert function.reason is None
+
+
 @each_row
 def test_pickled(row):
     function = to_torch(row.operator, outputs=row.num_outputs)
