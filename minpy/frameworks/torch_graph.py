@@ -135,7 +135,7 @@ class GraphForms:
 
         `must_trace`: whether a length that is a symbol shall rather become a number than have no form.
         """
-        key = tuple([(tensor.dtype, tensor.dim()) for tensor in tensors])
+        key: tuple[Any, ...] = tuple([(tensor.dtype, tensor.dim()) for tensor in tensors])
         reason = self._reasons.get(key)
         if reason is not None:
             return reason
