@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import itertools
 import os
 import pickle
 import subprocess
@@ -291,17 +292,17 @@ def test_compiled_by_inductor(row, through, dynamic):
     compiled_as_eager(row, through, dynamic=dynamic)
 
 
+def in_many(part, through, dynamic):
+    """Return the case of a third of the rows; all rows as graphs, and a third of the calls, run without being asked."""
+    is_quick = (through, dynamic) == ("auto", True) or (part, through, dynamic) == (1, "numpy", False)
+    return pytest.param(part, through, dynamic, marks=pytest.mark.with_frameworks if is_quick else ())
+
+
 @pytest.mark.drawn_out
 @pytest.mark.parametrize(
-    ("through", "dynamic"),
-    [
-        pytest.param("numpy", False, marks=pytest.mark.with_frameworks),
-        ("numpy", True),
-        ("auto", False),
-        pytest.param("auto", True, marks=pytest.mark.with_frameworks),
-    ],
+    ("part", "through", "dynamic"),
+    [in_many(*case) for case in itertools.product(range(3), ("numpy", "auto"), (False, True))],
 )
-@pytest.mark.parametrize("part", range(3))
 def test_many_compiled_together_by_inductor(part, through, dynamic):
     """All rows in a few graphs: most of the time that a graph takes, the compiler of C++ takes once for each."""
     torch._dynamo.reset()
