@@ -7,6 +7,7 @@ of a hybridized block. It stays differentiable: on the tape a call is one node.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -20,6 +21,7 @@ from minpy.bridge.hips_boxes import is_box
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
+from minpy.core.extensions import extension
 from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
@@ -237,6 +239,35 @@ class CompiledFunction:
         if not explanations:
             raise ArgumentError(f"{name}.explain: it has not been called yet: call it once, then ask.")
         return Explanations(explanations)
+
+    def export_onnx(
+        self, path: str | os.PathLike[str], *example_inputs: Any, opset: int | None = None, check: bool = True
+    ) -> str:
+        """Write what the function does to such arrays as an ONNX model that was run and compared with it.
+
+        Parameters
+        ----------
+        path : str or PathLike
+        *example_inputs : array
+            Of the shapes and dtypes of the model's inputs, which are called as the function's arguments are. For open
+            lengths, make the function a `@customop` and export a symbol of it.
+        opset, check
+            As for `HybridBlock.export_onnx`.
+
+        Returns
+        -------
+        str
+            `path`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If onnx is not installed.
+        ExportError
+            If the function cannot become a graph, a step has no equal in ONNX, or the model computes something else:
+            no file is written.
+        """
+        return str(extension("CompiledFunction.export_onnx")(self._function, path, example_inputs, opset, check))
 
     def explain_retraces(self) -> str:
         """Return why the function was captured, each time, and why it runs as it is written, if it does.

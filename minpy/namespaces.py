@@ -76,6 +76,7 @@ LATE = (
         "monitor",
     ),
     *("name", "notebook", "np", "np_symbol", "npx", "numpy", "numpy_dispatch_protocol", "numpy_extension"),
+    "onnx",
     *("numpy_op_signature", "operator", "optimizer", "profiler", "recordio", "registry", "rnn", "rtc", "runtime"),
     *("sym", "symbol", "test_util", "test_utils", "th", "torch", "util", "visualization", "viz"),
 )
@@ -89,11 +90,9 @@ KNOWN_BY_MODULE = (("context", "Context"),)
 # Names of MXNet that are not there, and what they are.
 PARTS_TO_COME = {
     "api": "functions made of MXNet's own registry",
-    "contrib.onnx": "models from and to ONNX",
     "contrib.quant": "networks of 8-bit integers",
     "contrib.quantization": "networks of 8-bit integers",
     "contrib.tensorrt": "networks run by TensorRT",
-    "onnx": "models from and to ONNX",
 }
 
 

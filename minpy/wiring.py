@@ -10,6 +10,9 @@ from minpy.core.extensions import add_module, provide
 __all__ = ["install"]
 
 _EXTENSIONS = {
+    "CompiledFunction.export_onnx": "minpy.onnx.exporting.direct:export_function",
+    "Executor.export_onnx": "minpy.onnx.exporting.direct:export_executor",
+    "HybridBlock.export_onnx": "minpy.onnx.exporting.direct:export_block",
     "Operator.check": "minpy.checking:check_operator",
     "Operator.check frameworks": "minpy.frameworks.checking:check_frameworks",
     "Operator.compile": "minpy.jit.compiled_operators:install",

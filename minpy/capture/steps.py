@@ -114,6 +114,8 @@ def _caller(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: 
             return lambda *arrays: function(*arrays, *constants, **keywords)
         if count and _is_row(arguments[0]) and not any(map(_holds_slot, arguments[1:])):  # concatenate
             constants = arguments[1:]
+            if type(arguments[0]) is list and function is numpy.block:  # to which a tuple is something else
+                return lambda *arrays: function(list(arrays), *constants, **keywords)
             return lambda *arrays: function(arrays, *constants, **keywords)
     return lambda *arrays: function(*fill(arguments, arrays), **fill(keywords, arrays))
 

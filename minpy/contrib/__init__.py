@@ -14,9 +14,21 @@ ndarray = nd = _ndarray.contrib
 symbol = sym = _symbol.contrib
 
 # Modules that stand on what imports this one; they are imported when they are looked up.
-_LATE = ("amp", "io", "svrg_optimization", "tensorboard")
+_LATE = ("amp", "io", "onnx", "svrg_optimization", "tensorboard")
 
-__all__ = ["amp", "autograd", "io", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "tensorboard", "text"]
+__all__ = [
+    "amp",
+    "autograd",
+    "io",
+    "nd",
+    "ndarray",
+    "onnx",
+    "svrg_optimization",
+    "sym",
+    "symbol",
+    "tensorboard",
+    "text",
+]
 __dir__ = listing(__all__)
 
 _refuse = missing("minpy.contrib", "module", __all__)

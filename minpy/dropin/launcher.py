@@ -33,6 +33,7 @@ usage: python -m minpy [--old-numpy] script.py [argument ...]
        python -m minpy [--old-numpy] -m module [argument ...]
        python -m minpy [--old-numpy] -c command [argument ...]
        python -m minpy model FILE-symbol.json [FILE-0000.params] [option ...]
+       python -m minpy convert IN OUT [option ...]
        python -m minpy compile-cache [clear]
        python -m minpy [--version | --help]
 
@@ -44,6 +45,8 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
   model          says what a model in MXNet's files is, whether it is whole, and what it answers to a picture or an
                  array; `python -m minpy model --help` says more. (A script that is called `model` runs if it is
                  there; ./model is always a script.)
+  convert        writes a model of MXNet's as ONNX, or ONNX as MXNet's files; and parameters as .safetensors or .npz,
+                 and back; `python -m minpy convert --help` says more
   compile-cache  shows what is kept of compiled graphs, or removes it
   --old-numpy    give NumPy the names back that it has removed (np.float, np.int, np.object, np.product, ...), and
                  keyword arguments and methods (np.reshape(newshape=), x.ptp()), for programs written for NumPy 1.23
@@ -106,6 +109,10 @@ def main(arguments: Sequence[str]) -> int:
         from minpy.inspection.command_line import main as inspect_model
 
         return inspect_model(command_line[1:])
+    if kind == "script" and command_line[0] == "convert" and not _is_program("convert"):
+        from minpy.onnx.conversion.command_line import main as convert
+
+        return convert(command_line[1:])
     if kind == "script" and command_line[0] == "compile-cache" and not _is_program("compile-cache"):
         from minpy.backends.native.machine.cache_command import main as manage_cache
 

@@ -10,8 +10,14 @@ from minpy.importing import import_module
 
 __all__ = ["require"]
 
-# What a framework is called, and the least version that is supported; its extra is called as its module.
-_LIBRARIES = {"jax": ("JAX", "0.4.36"), "pytensor": ("PyTensor", "2.26"), "torch": ("PyTorch", "2.6")}
+# What a library is called, and the least version that is supported.
+_LIBRARIES = {
+    "jax": ("JAX", "0.4.36"),
+    "onnx": ("onnx", "1.16"),
+    "onnxruntime": ("ONNX Runtime", "1.18"),
+    "pytensor": ("PyTensor", "2.26"),
+    "torch": ("PyTorch", "2.6"),
+}
 
 
 def require(module: str) -> ModuleType:
@@ -26,6 +32,8 @@ def require(module: str) -> ModuleType:
     install = f"Install it with: python -m pip install '{module}>={least}'"
     try:
         library = import_module(module)
+        if getattr(library, "__file__", None) is None:  # a folder of that name, as tests and users may have one
+            raise ModuleNotFoundError(name=module)
     except ModuleNotFoundError as error:
         if error.name != module:  # it is there, and lacks something itself
             raise

@@ -1,8 +1,8 @@
 """Which lengths a trace depends on: proxies that tell who asked for lengths, and source with lengths in place of them.
 
-A graph is traced again for other lengths, a few primes, by proxies whose lengths are numbers that note it when somebody
-chooses by them. Where nobody does, and the sources differ in single numbers only, each such number is an expression of
-lengths: the sum, product or quotient that fits all traces.
+A graph is traced again for other lengths by proxies whose lengths are numbers that note it when somebody chooses by
+them. Where nobody does, and the sources differ in single numbers only, each such number is an expression of lengths:
+the sum, product or quotient that fits all traces.
 """
 
 from __future__ import annotations
@@ -22,13 +22,23 @@ from minpy.capture.recorder import LIMIT, Recorder
 from minpy.capture.scalars import ScalarCall, ScalarProxy, Scalars
 from minpy.graph.builder import GraphBuilder
 
-__all__ = ["Length", "SizedProxy", "SizedRecorder", "Unproven", "generalized", "symbols_of"]
+__all__ = ["LARGE_PROBES", "Length", "SizedProxy", "SizedRecorder", "Unproven", "fitted", "generalized", "symbols_of"]
 
-# Lengths of the traces that are compared: far apart, so that no sum or product of small ones is another.
+# Lengths of the traces that are compared. From one trace to the next, no two of these, sums or differences of two,
+# grow in proportion, so that none is another one times or plus a number; and each is even once, so that halves are told
+# apart.
 PROBES = (
-    (11, 17, 29, 41, 59, 71, 89, 103),
-    (13, 23, 37, 47, 61, 79, 97, 113),
-    (19, 31, 43, 53, 67, 83, 101, 127),
+    (11, 17, 22, 23, 26, 29, 31, 38),
+    (73, 58, 41, 34, 37, 46, 86, 53),
+    (82, 71, 47, 109, 127, 59, 97, 103),
+)
+# Lengths of one more trace, of which the largest that arrays have room for are taken: numbers that are bounds to the
+# lengths above (`np.minimum(len(x), 100)`) are not to these.
+LARGE_PROBES = (
+    (10007, 10009, 10037, 10039, 10061, 10067, 10069, 10079),
+    (2003, 2011, 2017, 2027, 2029, 2039, 2053, 2063),
+    (503, 509, 521, 523, 541, 547, 557, 563),
+    (211, 223, 227, 229, 233, 239, 241, 251),
 )
 # Modules that ask for shapes to note steps, not to choose by them on a user's behalf.
 _OF_CAPTURES = ("minpy.capture.", "minpy.graph.", "minpy.frameworks.")
@@ -191,7 +201,7 @@ def _without_lengths(index: Any) -> Any:
     return index
 
 
-_SYMBOLS = frozenset(itertools.chain(*PROBES))
+_SYMBOLS = frozenset(itertools.chain(*PROBES, *LARGE_PROBES))
 
 
 def _is_of_captures(depth: int = 1) -> bool:
@@ -254,7 +264,7 @@ def generalized(sources: Sequence[str], lengths: Sequence[Mapping[str, int]], te
             continue
         if any(token.type != tokenize.NUMBER for token in column):
             raise Unproven("it takes other steps for other lengths")
-        text = _fitted([float(token.string) for token in column], lengths, texts)
+        text = fitted([float(token.string) for token in column], lengths, texts)
         if text is None:
             numbers = ", ".join(token.string for token in column)
             raise Unproven(f"a number of it follows from lengths in another way than by + - * //: {numbers}")
@@ -266,8 +276,11 @@ def generalized(sources: Sequence[str], lengths: Sequence[Mapping[str, int]], te
     return "".join(lines)
 
 
-def _fitted(values: Sequence[float], lengths: Sequence[Mapping[str, int]], texts: Mapping[str, str]) -> str | None:
+def fitted(values: Sequence[float], lengths: Sequence[Mapping[str, int]], texts: Mapping[str, str]) -> str | None:
     """Return the expression of lengths that has these values; None if there is none of the kinds that are tried."""
+    for name, text in texts.items():  # a length itself, before others that happen to be as much longer
+        if all(value == row[name] for value, row in zip(values, lengths, strict=True)):
+            return text
     for text, numbers in _expressions(lengths, texts):
         if list(values) == numbers:
             return text
@@ -284,6 +297,8 @@ def _fitted(values: Sequence[float], lengths: Sequence[Mapping[str, int]], texts
         for divisor in (2, 3, 4):
             if all(value == number // divisor for value, number in zip(values, numbers, strict=True)):
                 return f"({text} // {divisor})"
+            if all(value == -(-number // divisor) for value, number in zip(values, numbers, strict=True)):
+                return f"(({text} + {divisor - 1}) // {divisor})"
     return None
 
 
@@ -292,7 +307,7 @@ def _expressions(lengths: Sequence[Mapping[str, int]], texts: Mapping[str, str])
     names = list(texts)
     for name in names:
         yield texts[name], [float(row[name]) for row in lengths]
-    for count in range(2, min(len(names), 4) + 1):
+    for count in range(2, min(max(len(names), 2), 4) + 1):
         for chosen in itertools.combinations_with_replacement(names, count):
             yield (
                 f"({' * '.join(texts[name] for name in chosen)})",

@@ -321,7 +321,7 @@ class TracedOperator:
         inputs = [_proxy(recorder, spec, operator.argument_name(index)) for index, spec in enumerate(self.specs)]
         if not isinstance(operator, Operator):
             raise recorder.refuse(f"it is a {type(operator).__name__}, which has no function of NumPy's to trace")
-        if is_customop(operator):
+        if is_customop(operator) and not operator.builtin:
             outputs = capture_forward(recorder, reads, operator, inputs, self.attributes)
         else:
             outputs = traced_definition(recorder, operator, inputs, self.attributes)

@@ -16,13 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture import steps as capture_steps
-from minpy.capture.noting import in_container
 from minpy.capture.numpy_functions import bound_arguments
 from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import Reads
 from minpy.core.errors import NotTraceableError
-from minpy.core.operator import Operator
+from minpy.frameworks.called_functions import arguments_of, called, is_defined, spec_of_value
 from minpy.frameworks.dialects import Call, Dialect, NoEqual, Operand, dialect, function_key
 from minpy.frameworks.inference import ArraySpec
 from minpy.frameworks.sizes import PROBES, Unproven, generalized, symbols_of
@@ -146,13 +144,13 @@ class _Source:
     def _add_node(self, steps: TracedSteps, node: Node) -> None:
         operator = node.operator
         count = len(node.output_names())
-        specs = [_spec_of(steps, Value(node, index)) for index in range(count)]
+        specs = [spec_of_value(steps, Value(node, index)) for index in range(count)]
         inputs = [self.value(steps, value) for value in node.inputs]
-        function, several = _called(steps, node)
-        if function is None or (function_key(function) not in self.dialect.rows and _is_defined(operator, function)):
+        function, several = called(steps, node)
+        if function is None or (function_key(function) not in self.dialect.rows and is_defined(operator, function)):
             results = self._expanded(node, inputs)
         else:
-            arguments, keywords = _arguments(node, function, inputs)
+            arguments, keywords = arguments_of(node, function, inputs)
             texts = self.call_texts(function, arguments, keywords, specs, several)
             results = [Operand(text, *spec) for text, spec in zip(texts, specs, strict=True)]
         for index, result in enumerate(results):
@@ -216,55 +214,6 @@ class _Source:
 def _is_uniform(data: numpy.ndarray, first: Any) -> bool:
     """Tell whether all elements are the same, signs of zeros and all."""
     return data.tobytes() == numpy.full(data.shape, first, data.dtype).tobytes()
-
-
-def _spec_of(steps: TracedSteps, value: Value) -> ArraySpec:
-    try:
-        return steps.spec(value)
-    except KeyError:
-        return steps.spec(Value(value.node))
-
-
-def _called(steps: TracedSteps, node: Node) -> tuple[Any, bool]:
-    """Return (the function of NumPy's, or of captures', that a step calls; whether it returns a tuple or list)."""
-    operator = node.operator
-    several = len(node.output_names()) > 1
-    if isinstance(operator, capture_steps.Step):
-        names = operator.outputs
-        return operator.function, several or (isinstance(names, list) and names[:1] == ["output0"])
-    function = steps.function(node)
-    if function is None and isinstance(operator.forward, numpy.ufunc):
-        function = operator.forward
-    return function, several
-
-
-def _is_defined(operator: Any, function: Any) -> bool:
-    """Tell whether an operator's definition says more than the function that it is."""
-    return type(operator) is Operator and operator.definition is not function
-
-
-def _arguments(node: Node, function: Any, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of a step's call, with operands in the place of arrays."""
-    operator = node.operator
-    if isinstance(operator, capture_steps.Step):
-        return (
-            list(_filled(operator.arguments, inputs)),
-            _filled(operator.keywords, inputs),
-        )
-    return list(inputs), dict(node.attributes)
-
-
-def _filled(value: Any, inputs: Sequence[Any]) -> Any:
-    """Return a nest with operands in the place of its slots: a tuple that is an operand stays one."""
-    if type(value) is capture_steps.Slot:
-        return inputs[value.index]
-    if isinstance(value, Operand):
-        return value
-    if isinstance(value, (list, tuple)):
-        return in_container(type(value), [_filled(part, inputs) for part in value])
-    if isinstance(value, dict):
-        return {key: _filled(part, inputs) for key, part in value.items()}
-    return value
 
 
 def _no_equal(dialect: Dialect, steps: TracedSteps, node: Node, reason: str) -> NotTraceableError:

@@ -29,7 +29,8 @@ _EPOCH = re.compile(r"-(\d{4,})\.params$")
 _LARGEST_TEXT = 64 << 20
 _PICTURE_OR_ARRAY = "no model: what a network is to be run on follows --run, after the model."
 _OTHER_FORMATS = {
-    (".onnx",): "an ONNX model, which cannot be read yet. Give a -symbol.json and a .params file of MXNet's.",
+    (".onnx",): "an ONNX model. Make MXNet's files of it first: python -m minpy convert {name} {stem}-symbol.json",
+    (".safetensors",): "a file of parameters alone. Make .params of it: python -m minpy convert {name} {stem}.params",
     (".npy", ".npz"): _PICTURE_OR_ARRAY,
     (".jpg", ".jpeg", ".png", ".bmp"): _PICTURE_OR_ARRAY,
 }
@@ -84,6 +85,7 @@ def _symbol_file(name: str) -> str:
     elif os.path.isfile(name) or name.endswith(".json"):
         for endings, advice in _OTHER_FORMATS.items():
             if name.lower().endswith(endings):
+                advice = advice.format(name=name, stem=os.path.splitext(name)[0])
                 raise ArgumentError(f"{_COMMAND}: {name!r} is {advice}")
         return name
     else:

@@ -35,15 +35,18 @@ from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.sparse_content import KINDS, SparseHead, SparseProblem, dense, read_sparse_head
 
 __all__ = [
+    "BFLOAT16",
     "DENSE",
     "FILE_MAGIC",
     "VERSION_2",
     "VERSION_3",
     "ArrayHead",
     "Reader",
+    "StoredArray",
     "heads",
     "read_array",
     "read_arrays",
+    "read_stored",
 ]
 
 Item = TypeVar("Item")
@@ -51,7 +54,7 @@ Item = TypeVar("Item")
 FILE_MAGIC = 0x112
 _VERSION_1, VERSION_2, VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 DENSE = 0
-_BFLOAT16 = 12  # read as float32, which holds all its values; not written
+BFLOAT16 = 12  # read as float32, which holds all its values; `nd.save` does not write it
 _MOST_AXES = 64  # of a NumPy array
 # What sparse arrays of a file may become, dense, beyond a file's own size: a few bytes can say any shape.
 _MOST_DENSE, _MOST_TIMES = 1 << 26, 1000
@@ -73,6 +76,21 @@ class ArrayHead(NamedTuple):
     shape: tuple[int, ...]
     dtype: numpy.dtype[Any]  # of the array that `load` makes of it
     stored: int  # bytes of the values in the file
+
+
+class StoredArray(NamedTuple):
+    """An array as it stands in a file.
+
+    Attributes
+    ----------
+    dtype : str
+        The name of its dtype: NumPy's, or 'bfloat16'.
+    data : numpy.ndarray
+        Its values; of bfloat16 their bits, as uint16.
+    """
+
+    dtype: str
+    data: numpy.ndarray
 
 
 def heads(stream: BinaryIO, size: int, source: str) -> list[ArrayHead] | dict[str, ArrayHead]:
@@ -200,6 +218,39 @@ def read_arrays(reader: Reader) -> list[NDArray] | dict[str, NDArray]:
     return arrays
 
 
+def read_stored(reader: Reader) -> list[StoredArray] | dict[str, StoredArray]:
+    """Return the arrays of a file as they stand there: bfloat16 is not widened, and sparse arrays are refused.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged, of another format, or holds sparse arrays.
+
+    Examples
+    --------
+    >>> import io
+    >>> from minpy.ndarray.saving import file_content
+    >>> one = StoredArray('bfloat16', numpy.array([0x3F80], numpy.uint16))
+    >>> content = b''.join(map(bytes, file_content([one], ['weight'])))
+    >>> read_stored(Reader(io.BytesIO(content), len(content), 'a buffer'))
+    {'weight': StoredArray(dtype='bfloat16', data=array([16256], dtype=uint16))}
+    """
+    return _walk(reader, _read_as_stored)
+
+
+def _read_as_stored(reader: Reader, item: str) -> StoredArray:
+    start = reader.offset
+    head = _read_head(reader, item)
+    if head.sparse is not None:
+        raise reader.error(
+            f"{item} is sparse ({head.sparse.kind}), {head.shape}",
+            "Make it dense first: read the file by nd.load, which makes all arrays dense, and write it by nd.save.",
+            offset=start,
+        )
+    data = _read_values(reader, head.shape, head.dtype, False, f"the values of {item}")
+    return StoredArray("bfloat16" if head.is_bfloat16 else data.dtype.name, data)
+
+
 def _walk(reader: Reader, read: Callable[[Reader, str], Item]) -> list[Item] | dict[str, Item]:
     """Go through a file; `read` makes something of each array."""
     beginning = reader.take(min(8, reader.size), "the magic number")
@@ -255,7 +306,7 @@ def _read_head(reader: Reader, item: str) -> _Head:
     reader.numbers("ii", f"the device of {item}")
     start = reader.offset
     (number,) = reader.numbers("i", f"the dtype of {item}")
-    if number not in DTYPES and number != _BFLOAT16:
+    if number not in DTYPES and number != BFLOAT16:
         numbers = ", ".join(f"{number} ({dtype.name})" for number, dtype in DTYPES.items())
         raise reader.error(f"the dtype of {item} is {number}, expected one of {numbers}", offset=start)
     sparse = None
@@ -264,7 +315,7 @@ def _read_head(reader: Reader, item: str) -> _Head:
             sparse = read_sparse_head(kind, shape, lambda: _index_head(reader, item))
         except SparseProblem as problem:
             raise reader.error(f"{item} is {kind}, {shape}: {problem}", offset=start) from None
-    return _Head(shape, DTYPES.get(number, numpy.dtype("<u2")), number == _BFLOAT16, sparse)
+    return _Head(shape, DTYPES.get(number, numpy.dtype("<u2")), number == BFLOAT16, sparse)
 
 
 def _index_head(reader: Reader, item: str) -> tuple[tuple[int, ...], numpy.dtype[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from minpy.context import Context
 from minpy.core.array import as_raw
 from minpy.core.buffers import Memory, memory_of, note_write, note_written
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
+from minpy.core.extensions import extension
 from minpy.graph.compiled import Compiled, ValueFacts, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import ObservedName, Observer
@@ -407,6 +409,41 @@ class Executor:
         5
         """
         return Symbol(merged(self._symbol.values))
+
+    def export_onnx(
+        self,
+        path: str | os.PathLike[str],
+        inputs: str | Sequence[str] = "data",
+        *,
+        dynamic: bool | Sequence[Any] = False,
+        opset: int | None = None,
+        check: bool = True,
+    ) -> str:
+        """Write the graph, in predict mode, with what is bound as an ONNX model that was run and compared with it.
+
+        Parameters
+        ----------
+        path : str or PathLike
+        inputs : str or list of str
+            The arguments that are inputs of the model; all others become parts of it, as they are now.
+        dynamic, opset, check
+            As for `HybridBlock.export_onnx`.
+
+        Returns
+        -------
+        str
+            `path`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If onnx is not installed.
+        ArgumentError
+            If there is no such argument.
+        ExportError
+            If a node has no equal in ONNX, or the model computes something else: no file is written.
+        """
+        return str(extension("Executor.export_onnx")(self, path, inputs, dynamic, opset, check))
 
     def debug_str(self) -> str:
         """Return what runs: the program's plan as text, of training if that has run, else of prediction."""

@@ -29,6 +29,7 @@ STATEMENTS = [
     "n = a.T", "n = a[::-1]", "n = a[1:]", "n = a[:, :2]", "n = a[..., None]", "n = a[0]", "n = a[-1, 1]",
     "n = a.reshape(-1)", "n = a.ravel()", "n = np.squeeze(a)", "n = a.swapaxes(0, 1)", "n = a[[0, 1, 0]]",
     "n = a[np.arange(2), [0, 1]]", "n = np.concatenate([a, b])", "n = np.stack([a, b])", "n = np.cumsum(a, axis=0)",
+    "n = np.block([a, b])",
     "n = a.sum()", "n = a.sum(axis=0)", "n = a.mean(axis=-1, keepdims=True)", "n = np.max(a, axis=0)", "n = a.var()",
     "n = np.add.reduce(a)", "n = np.multiply.accumulate(a)", "n = np.sort(a, axis=0)", "n = a.astype('float64')",
     "n = a.astype(np.float32)", "n = (a > b).astype(a.dtype)", "n = a.argmax(axis=0)", "n = np.einsum('ij->ji', a)",

@@ -21,7 +21,7 @@ def test_every_extension_is_there(name):
 
 def test_an_unknown_extension_is_an_error_that_names_those_there_are():
     assert not extensions.is_provided("Operator.chekc")
-    with pytest.raises(LookupError, match=r"no extension 'Operator\.chekc' is provided; there are Operator\.check, "):
+    with pytest.raises(LookupError, match=r"no extension 'Operator\.chekc' is provided; there are .*Operator\.check, "):
         extensions.extension("Operator.chekc")
 
 

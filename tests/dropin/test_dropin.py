@@ -108,7 +108,6 @@ def test_what_is_set_at_the_top_is_set_in_both(monkeypatch):
 WHAT_THERE_IS = r"Of MXNet's modules there are attribute, autograd, .*ndarray \(nd\), .*visualization \(viz\)\."
 MISSING = {
     "from mxnet import api": r"^minpy\.api \(functions made of MXNet's own .*\) is not there yet\. " + WHAT_THERE_IS,
-    "import mxnet.onnx.mx2onnx": r"^minpy\.onnx \(models from and to ONNX\) is not there yet\. " + WHAT_THERE_IS,
     "from mxnet.contrib import quantization": r"^minpy\.contrib\.quantization \(networks of .*\) is not there yet\. ",
     "import mxnet.randon": (
         r"^No module named 'mxnet\.randon': mxnet is minpy here \(minpy\.install_as_mxnet\), and there is no "

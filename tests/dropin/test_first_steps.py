@@ -39,7 +39,10 @@ def test_a_model_is_named_by_its_two_files_in_either_order(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["net.onnx"], "'net.onnx' is an ONNX model, which cannot be read yet. Give a -symbol.json and a .params file"),
+        (
+            ["net.onnx"],
+            "'net.onnx' is an ONNX model. Make MXNet's files of it first: python -m minpy convert net.onnx net-",
+        ),
         (["cat.JPG"], "'cat.JPG' is no model: what a network is to be run on follows --run, after the model."),
         (["digits.npy"], "'digits.npy' is no model: what a network is to be run on follows --run"),
         (["digits", "--epoch", "3"], "no digits-0003.params beside 'digits-symbol.json'; there is epoch 12."),

@@ -751,6 +751,7 @@ LISTED = {
     "inspection/": "MXNet's operators, and columns of a table",
     "ndarray/": "MXNet's operators",
     "numpy_dispatch_protocol": "what MXNet's own tests list",
+    "onnx/exporting/function_rows/": "what ONNX has an equal of, and how it is written there",
     "ops/index": "MXNet's operators",
     "ops/numpy/recorded_functions": "ufuncs whose gradient is zero",
     "ops/numpy/named_elementwise": "MXNet's operators of an array and a number",

@@ -73,9 +73,12 @@ LAYERS = [
     ["minpy.numpy.mocking", "minpy.utils*"],
     ["minpy.nn*"],
     ["minpy.frameworks*"],
+    ["minpy.onnx*"],
+    ["minpy.contrib.onnx*"],
     ["minpy.wiring"],
     ["minpy"],
     ["minpy.inspection*", "minpy.tools*"],
+    ["minpy.onnx.conversion*"],
     ["minpy.dropin*"],
     ["minpy.__main__"],
 ]

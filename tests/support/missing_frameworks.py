@@ -1,4 +1,4 @@
-"""Examples in docstrings where PyTorch, JAX or PyTensor is not installed: no extra for tests installs them."""
+"""Examples in docstrings where PyTorch, JAX, PyTensor or onnx is not installed: no extra for tests installs them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from minpy.core.errors import MissingDependencyError
 __all__ = ["MissingFrameworks", "missing_framework"]
 
 _ROOM = Path(minpy.__file__).parent / "frameworks"
-_IMPORTS = re.compile(r"^(?:>>> )?(?:import|from) .*\b(jax|pytensor|torch)\b", re.MULTILINE)
+_IMPORTS = re.compile(r"^(?:>>> )?(?:import|from) .*\b(jax|onnx|onnxruntime|pytensor|torch)\b", re.MULTILINE)
 
 
 def missing_framework(source: str) -> str | None:
     """Return a framework that a piece of code imports and that is not installed; None if there is none."""
-    return next((name for name in sorted({*_IMPORTS.findall(source)}) if find_spec(name) is None), None)
+    return next((name for name in sorted({*_IMPORTS.findall(source)}) if not _is_installed(name)), None)
+
+
+def _is_installed(name: str) -> bool:
+    spec = find_spec(name)
+    return spec is not None and spec.origin is not None  # else a folder of tests that is called so
 
 
 class MissingFrameworks:

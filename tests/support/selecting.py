@@ -83,6 +83,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "dlpack": ("test_ndarray.py",),
     "dropin": ("test_first_steps.py",),
     "frameworks": ("test_derivatives.py", "test_not_installed.py"),
+    "onnx": ("test_parameter_conversion.py",),
     "gluon": (
         "test_gluon_blocks.py",
         "test_gluon_forward.py",

@@ -279,3 +279,10 @@ def x_out(a):
 
 def x_counted(a):
     return a * numpy.arange(4) + numpy.ones(4) * numpy.arange(3)[:, None]
+
+
+def x_changed(function, array, *arguments, **keywords):
+    """Return a copy of an array after a function that changes it."""
+    array = numpy.array(array)
+    function(array, *arguments, **keywords)
+    return array

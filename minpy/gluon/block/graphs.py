@@ -39,7 +39,7 @@ class Graphs(dict[Any, CachedOp]):
         super().__init__()
         self.guards: Guards | None = None  # None where there is no graph
         # Whether what the block computes depends on whether it is recorded, and on more.
-        self.asks_for_recording = self._asks_for_training = self._asks_for_shapes = False
+        self.asks_for_recording = self._asks_for_training = self.asks_for_shapes = False
         self._latest: _Latest | None = None
         self.history = GraphHistory()  # why each was traced, those that were forgotten included
         self.frozen: set[str] = set()  # names that were warned of: changes of what they mean are not noticed
@@ -91,7 +91,7 @@ class Graphs(dict[Any, CachedOp]):
             self.history.note_trace(
                 block, args, leaves, form_key, self._dependencies(), is_first, perf_counter() - began
             )
-        elif form is None and self.guards is not None and not self._asks_for_shapes and not self.asks_for_recording:
+        elif form is None and self.guards is not None and not self.asks_for_shapes and not self.asks_for_recording:
             # It is valid as long as no change is counted, for arrays of the same classes.
             modes = switches.array, state.training
             self._latest = _Latest(graph, CHANGES.count, tuple(map(type, args)), modes)
@@ -119,14 +119,14 @@ class Graphs(dict[Any, CachedOp]):
             semantics = leaves[0] is None or leaves[0]._keeps_dtype
         else:
             semantics = tuple([leaf is None or leaf._keeps_dtype for leaf in leaves])
-        if not self._asks_for_training and not self._asks_for_shapes and not self.asks_for_recording:
+        if not self._asks_for_training and not self.asks_for_shapes and not self.asks_for_recording:
             return form_key, is_np_array(), semantics
         key: list[Any] = [form_key, is_np_array(), semantics]
         if self._asks_for_training:
             key.append(bool(state.training))
         if self.asks_for_recording:
             key.append(state.recording == 1)
-        if self._asks_for_shapes:
+        if self.asks_for_shapes:
             key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
@@ -135,13 +135,13 @@ class Graphs(dict[Any, CachedOp]):
         before = self._dependencies()
         self._asks_for_training |= training
         self.asks_for_recording |= recording
-        self._asks_for_shapes |= shapes
+        self.asks_for_shapes |= shapes
         if self._dependencies() != before:
             self.clear()
             self._latest = None
 
     def _dependencies(self) -> tuple[bool, ...]:
-        return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes
+        return self._asks_for_training, self.asks_for_recording, self.asks_for_shapes
 
     def replace(self, graph: CachedOp, replacement: CachedOp) -> None:
         """Put another graph in the place of one."""

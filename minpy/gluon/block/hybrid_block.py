@@ -19,6 +19,7 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
+from minpy.core.extensions import extension
 from minpy.core.numpy_semantics import is_np_array
 from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, state, tracing
@@ -704,6 +705,44 @@ class HybridBlock(Block):
             If the block has not been called since it was hybridized.
         """
         return block_files.export(self, path, epoch, remove_amp_cast)
+
+    def export_onnx(
+        self,
+        path: str | os.PathLike[str],
+        *example_inputs: Any,
+        dynamic: bool | Sequence[Any] = False,
+        opset: int | None = None,
+        check: bool = True,
+    ) -> str:
+        """Write the block, in predict mode, as an ONNX model that was run and compared with it.
+
+        Parameters
+        ----------
+        path : str or PathLike
+        *example_inputs : array
+            What the block is called with: of the shapes and dtypes of the model's inputs.
+        dynamic : bool or list of tuple
+            Whether the first axes may have any length; or a shape for each input, with the name of a length, or None,
+            for an axis that may have any.
+        opset : int, optional
+            The version of ONNX's operators, 13 or later; by default the newest that is stable.
+        check : bool
+            Whether the model is run, by onnxruntime or onnx's reference evaluator, and compared, for two sizes of each
+            dynamic axis.
+
+        Returns
+        -------
+        str
+            `path`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If onnx is not installed.
+        ExportError
+            If the block does what has no equal in ONNX, or the model computes something else: no file is written.
+        """
+        return str(extension("HybridBlock.export_onnx")(self, path, example_inputs, dynamic, opset, check))
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call a function on what operators compute, in this block or in the hybridized ones inside.

@@ -14,7 +14,7 @@ from minpy.ops.inference.rule_parts import derived, with_axes, with_followers
 from minpy.ops.kernels.box_suppression import kept_boxes
 from minpy.ops.registry import operator
 
-__all__ = ["multi_proposal", "proposal"]
+__all__ = ["base_anchors", "multi_proposal", "proposal"]
 
 _OPTIONS: Any = {
     "outputs": lambda attributes: ("output", "score") if attributes.get("output_score") else ("output",),
@@ -92,7 +92,7 @@ def multi_proposal(
     ...                          rpn_post_nms_top_n=1).asnumpy()
     array([[ 0.,  0.,  0., 15., 15.]], dtype=float32)
     """
-    anchors = _anchors(feature_stride, scales, ratios)
+    anchors = base_anchors(feature_stride, scales, ratios)
     _check("MultiProposal", cls_prob, bbox_pred.shape, im_info.shape, len(anchors))
     limits = rpn_pre_nms_top_n, rpn_post_nms_top_n, threshold, rpn_min_size
     return _proposals(cls_prob, bbox_pred, im_info, anchors, feature_stride, *limits, output_score, iou_loss)
@@ -149,7 +149,7 @@ def proposal(
     >>> probabilities.asnumpy()
     array([[0.9]], dtype=float32)
     """
-    anchors = _anchors(feature_stride, scales, ratios)
+    anchors = base_anchors(feature_stride, scales, ratios)
     _check("Proposal", cls_prob, bbox_pred.shape, im_info.shape, len(anchors))
     if len(cls_prob) != 1:
         raise ShapeError(f"Proposal: cls_prob has shape {cls_prob.shape}; expected one image. Use MultiProposal.")
@@ -168,7 +168,7 @@ def _check(name: str, cls_prob: np.ndarray, moves: Any, info: Any, anchors: int)
         )
 
 
-def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
+def base_anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
     """Return the anchors of the first position, of shape (anchors, 4); sides are rounded before they are scaled."""
     ratio, scale = (part.ravel() for part in np.meshgrid(ratios, scales, indexing="ij"))
     base_width = np.floor(np.sqrt(np.floor(stride * stride / ratio)) + 0.5)

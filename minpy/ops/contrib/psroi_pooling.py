@@ -26,7 +26,7 @@ from minpy.ops.kernels.sampling import (
 )
 from minpy.ops.registry import operator
 
-__all__ = ["deformable_psroi_pooling", "psroi_pooling"]
+__all__ = ["bin_corners", "deformable_psroi_pooling", "integral_images", "moved_samples", "psroi_pooling"]
 
 Ints = tuple[int, ...]
 
@@ -58,14 +58,14 @@ def _rounded(values: Any) -> Any:
 # -- PSROIPooling ------------------------------------------------------------------------------------------------------
 
 
-def _integral_images(data: Any) -> Any:
+def integral_images(data: Any) -> Any:
     """Return the sums of all points above and to the left of each corner between points, in float64."""
     padded = np.pad(data.astype(np.float64), ((0, 0), (0, 0), (1, 0), (1, 0)))
     return np.cumsum(np.cumsum(padded, axis=2), axis=3)
 
 
-def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int) -> tuple[Any, Any]:
-    """Return the four corners of each bin, as rows of `_integral_images`, and their weights: (bins, 4) each."""
+def bin_corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int) -> tuple[Any, Any]:
+    """Return the four corners of each bin, as rows of `integral_images`, and their weights: (bins, 4) each."""
     _, _, height, width = shape
     boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
     scale = np.array(spatial_scale, boxes.dtype)
@@ -141,8 +141,8 @@ def psroi_pooling(
     group_size = group_size or pooled_size
     require_boxes("PSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
     _require_groups("PSROIPooling", data.shape, output_dim, group_size, pooled_size)
-    places, weights = _corners(data.shape, rois, spatial_scale, pooled_size, group_size)
-    rows = gather_rows.forward(pixels(_integral_images(data), group_size**2), weights, places)
+    places, weights = bin_corners(data.shape, rois, spatial_scale, pooled_size, group_size)
+    rows = gather_rows.forward(pixels(integral_images(data), group_size**2), weights, places)
     return box_grids(rows, np.shape(rois)[0], pooled_size, pooled_size).astype(data.dtype)
 
 
@@ -155,9 +155,9 @@ def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, poo
     count = batch * (height + 1) * (width + 1) * group_size**2
 
     def gradient(g: Any) -> Any:
-        places, weights = _corners(shape, rois, spatial_scale, pooled_size, group_size)
+        places, weights = bin_corners(shape, rois, spatial_scale, pooled_size, group_size)
         rows = scatter_rows(box_rows(g).astype(np.float64), weights, places, count=count)
-        # The transpose of `_integral_images`: the sums over the corners below and to the right of each point.
+        # The transpose of `integral_images`: the sums over the corners below and to the right of each point.
         flipped = images(rows, corner_shape, group_size**2)[:, :, ::-1, ::-1]
         return np.cumsum(np.cumsum(flipped, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
 
@@ -179,7 +179,7 @@ def _psroi_shapes(
 # -- DeformablePSROIPooling --------------------------------------------------------------------------------------------
 
 
-def _moved_samples(
+def moved_samples(
     shape: Ints,
     rois: Any,
     trans: Any,
@@ -309,7 +309,7 @@ def deformable_psroi_pooling(
     _require_groups("DeformablePSROIPooling", data.shape, output_dim, group_size, pooled_size)
     _require_trans(np.shape(rois)[0], trans, output_dim, part_size or pooled_size, sample_per_part, no_trans)
     part_size = part_size or pooled_size
-    places, weights = _moved_samples(
+    places, weights = moved_samples(
         data.shape, rois, trans, spatial_scale, group_size, pooled_size, part_size, sample_per_part, trans_std
     )
     classes = 1 if trans is None else np.shape(trans)[1] // 2

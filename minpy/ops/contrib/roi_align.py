@@ -18,7 +18,7 @@ from minpy.ops.inference.rule_parts import derived, merge_lengths, with_axes
 from minpy.ops.kernels.sampling import box_grids, box_rows, clamped_taps, gather_rows, images, pixels, scatter_rows
 from minpy.ops.registry import operator
 
-__all__ = ["pooled_lengths", "require_boxes", "roi_align", "rotated_roi_align"]
+__all__ = ["pooled_lengths", "require_boxes", "roi_align", "rotated_roi_align", "rotated_taps"]
 
 Ints = tuple[int, ...]
 
@@ -238,7 +238,7 @@ def _roi_align_shapes(
 # -- RROIAlign ---------------------------------------------------------------------------------------------------------
 
 
-def _rotated_taps(
+def rotated_taps(
     shape: Ints, rois: Any, dtype: Any, grid: tuple[int, int], spatial_scale: float, sampling_ratio: int
 ) -> tuple[Any, Any]:
     """Return which pixels each place of each turned box takes, and their weights."""
@@ -307,7 +307,7 @@ def rotated_roi_align(
     """
     grid = pooled_lengths("RROIAlign", pooled_size)
     require_boxes("RROIAlign", data, rois, 6, "(image, x, y, width, height, degrees)", 0)
-    places, weights = _rotated_taps(data.shape, rois, _compute_dtype(data, rois), grid, spatial_scale, sampling_ratio)
+    places, weights = rotated_taps(data.shape, rois, _compute_dtype(data, rois), grid, spatial_scale, sampling_ratio)
     return box_grids(gather_rows.forward(pixels(data), weights, places), len(rois), *grid)
 
 
@@ -318,7 +318,7 @@ def _rotated_gradient(ans: Any, data: Any, rois: Any, *, pooled_size: Any, **sam
     count = shape[0] * shape[2] * shape[3]
 
     def gradient(g: Any) -> Any:
-        places, weights = _rotated_taps(shape, rois, dtype, grid, **sampling)
+        places, weights = rotated_taps(shape, rois, dtype, grid, **sampling)
         return images(scatter_rows(box_rows(g), weights, places, count=count), shape)
 
     return gradient

@@ -20,7 +20,7 @@ from minpy.ops.registry import operator
 from minpy.ops.tensor.mathematics import relu, sigmoid, softrelu, softsign, tanh
 from minpy.ops.tensor.special import erf
 
-__all__ = ["activation", "leaky_relu"]
+__all__ = ["activation", "leaky_relu", "slopes_shape"]
 
 
 # Each is an operator of its own, too, whose forms are used here.
@@ -90,7 +90,7 @@ _SELU_SCALE = 1.0507009873554805
 _LEAKY_TYPES = ("leaky", "prelu", "rrelu", "elu", "selu", "gelu")
 
 
-def _slopes_shape(gamma: tuple[int, ...], data: tuple[int, ...]) -> tuple[int, ...]:
+def slopes_shape(gamma: tuple[int, ...], data: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape, with as many axes as the data, in which slopes broadcast against it.
 
     They are one for all, one for each channel (axis 1), or one for each example, or each channel of each example: axes
@@ -121,6 +121,7 @@ def _normal_cdf(data: Any) -> Any:
     name="LeakyReLU",
     optional_inputs={"gamma": lambda attributes: attributes.get("act_type") == "prelu"},
     random=True,
+    draws=lambda attributes: attributes.get("act_type") == "rrelu" and attributes.get("training") is not False,
     dtypes=with_followers,
     initializers={"gamma": '["Constant", {"value": 0.25}]'},
     saved_outputs=lambda attributes: 2 if attributes.get("act_type") == "rrelu" else 1,
@@ -186,7 +187,7 @@ def leaky_relu(
         )
     if gamma is None:
         raise ArgumentError("LeakyReLU: act_type='prelu' needs gamma, the slopes for negative elements.")
-    return np.where(data > 0, data, data * np.reshape(gamma, _slopes_shape(gamma.shape, data.shape)))
+    return np.where(data > 0, data, data * np.reshape(gamma, slopes_shape(gamma.shape, data.shape)))
 
 
 @leaky_relu.def_kernel
@@ -219,7 +220,7 @@ def _leaky_relu_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slop
         return lambda g: g * (_normal_cdf(data) + data * density)
     if act_type == "rrelu":  # the slopes that were drawn are ans / data
         return lambda g: np.where(data >= 0, g, g * (ans / np.where(data < 0, data, 1)))
-    slopes = np.reshape(gamma, _slopes_shape(np.shape(gamma), np.shape(data)))
+    slopes = np.reshape(gamma, slopes_shape(np.shape(gamma), np.shape(data)))
     return lambda g: np.where(data > 0, g, g * slopes)
 
 
@@ -240,7 +241,7 @@ def _slopes_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str) -> Any:
     shape = np.shape(gamma)
     if act_type != "prelu":
         return lambda g: np.zeros(shape)
-    axes = tuple(axis for axis, length in enumerate(_slopes_shape(shape, np.shape(data))) if length == 1)
+    axes = tuple(axis for axis, length in enumerate(slopes_shape(shape, np.shape(data))) if length == 1)
 
     def gradient(g: Any) -> Any:
         slope_gradients = np.minimum(data, 0) * g
@@ -258,7 +259,7 @@ def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str) -> Any:
         if not is_known(slopes[0]):
             slopes = [merge_shapes(slopes[0], (channels,))]  # or one for all, if that is given
         elif is_known(data):
-            _slopes_shape(slopes[0], data)
+            slopes_shape(slopes[0], data)
     return [data, *slopes], outputs
 
 

@@ -17,7 +17,7 @@ from minpy.ops.inference.rule_parts import merge_lengths, with_axes
 from minpy.ops.kernels.sampling import gather_rows, images, pair_rows, pixels, scatter_rows, taps
 from minpy.ops.registry import operator
 
-__all__ = ["bilinear_sampler", "grid_generator", "spatial_transformer"]
+__all__ = ["affine_points", "bilinear_sampler", "grid_generator", "spatial_transformer"]
 
 Ints = tuple[int, ...]
 
@@ -138,7 +138,7 @@ def _even_steps(count: int) -> np.ndarray:
     return np.arange(count) * (2 / max(count - 1, 1)) - 1
 
 
-def _affine_points(height: int, width: int, dtype: Any) -> np.ndarray:
+def affine_points(height: int, width: int, dtype: Any) -> np.ndarray:
     """Return the matrix with x, y and 1 of every point of a grid, a column a point."""
     x, y = _even_steps(width), _even_steps(height)
     shape = (height, width)
@@ -149,7 +149,7 @@ def _affine_points(height: int, width: int, dtype: Any) -> np.ndarray:
 def _affine_grid(matrices: Any, height: int, width: int) -> Any:
     compute_dtype = np.promote_types(matrices.dtype, np.float32)
     flat = np.reshape(matrices.astype(compute_dtype), (-1, 3))
-    points = np.matmul(flat, _affine_points(height, width, compute_dtype))
+    points = np.matmul(flat, affine_points(height, width, compute_dtype))
     return np.reshape(points, (np.shape(matrices)[0], 2, height, width)).astype(matrices.dtype)
 
 
@@ -157,7 +157,7 @@ def _affine_gradient(g: Any, matrices: Any) -> Any:
     batch, _, height, width = np.shape(g)
     compute_dtype = np.promote_types(g.dtype, np.float32)
     flat = np.reshape(g.astype(compute_dtype), (batch * 2, height * width))
-    product = np.matmul(flat, np.transpose(_affine_points(height, width, compute_dtype)))
+    product = np.matmul(flat, np.transpose(affine_points(height, width, compute_dtype)))
     return np.reshape(product, np.shape(matrices)).astype(g.dtype)
 
 

@@ -15,7 +15,14 @@ from minpy.ops.registry import operator
 __all__ = ["dropout", "dropout_mask", "mask_shape"]
 
 
-@operator(name="Dropout", visible_outputs=1, random=True, shapes=same_shape, saved_outputs=lambda attributes: 2)
+@operator(
+    name="Dropout",
+    visible_outputs=1,
+    random=True,
+    draws=lambda attributes: attributes.get("mode") == "always" or attributes.get("training") is not False,
+    shapes=same_shape,
+    saved_outputs=lambda attributes: 2,
+)
 def dropout(
     data: np.ndarray,
     *,

@@ -1,0 +1,1 @@
+"""`python -m minpy convert`: models and parameters from one kind of file to another."""

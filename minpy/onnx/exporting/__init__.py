@@ -1,0 +1,1 @@
+"""Graphs and functions written as ONNX models."""

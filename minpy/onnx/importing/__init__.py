@@ -1,0 +1,1 @@
+"""ONNX models read as symbols, blocks and parameters."""

@@ -1,0 +1,1 @@
+"""What ONNX's operators are here: one file a family, one row an operator."""
