@@ -219,6 +219,8 @@ class _Opening:
         integer, floating = numpy.dtype("int64"), numpy.dtype("float64")
         if isinstance(tree, ast.Name):
             return self._length(tree.id), integer
+        if isinstance(tree, ast.UnaryOp) and isinstance(tree.operand, ast.Constant):  # a negative factor
+            tree = ast.Constant(-tree.operand.value)  # type: ignore[operator]
         if isinstance(tree, ast.Constant):
             number = numpy.asarray(tree.value, integer if isinstance(tree.value, int) else floating)
             return self.computed.stored(number), number.dtype

@@ -193,6 +193,12 @@ def test_numbers_that_follow_from_open_lengths_are_computed():
     np.testing.assert_allclose(result, data - data.mean(0), rtol=1e-5, atol=1e-6)
 
 
+def test_negative_factors_of_open_lengths():
+    net = customop("numpy")(lambda x: x * (-x.shape[0]))(mx.sym.var("data"), name="scaled")
+    model = exported(net, {"data": (2, 3)}, dynamic={"data": ("n", 3)})
+    assert float(run_model(model, {"data": np.ones((7, 3), "float32")})["scaled"][0, 0]) == -7.0
+
+
 def test_reciprocals_and_roots_of_open_lengths_in_single_precision():
     net = mean_and_norm(mx.sym.var("data"), name="scaled")
     model = exported(net, {"data": (2, 3)}, dynamic={"data": ("n", "m")})
