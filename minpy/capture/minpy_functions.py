@@ -94,6 +94,7 @@ def _as_nd(value: Any) -> Any:
 def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a function of ours on proxies; or on what they are, if no input is among them."""
     recorder = shadow.recorder
+    called_with = (arguments, keywords)
     arguments, keywords = pinned(arguments), pinned(keywords)
     leaves = [value.inner if isinstance(value, NDArrayProxy) else value for value in leaves_of((arguments, keywords))]
     if all(not isinstance(value, BaseArrayProxy) or value.known is not None for value in leaves):
@@ -108,7 +109,7 @@ def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> A
             return as_front(recorder, array, FRONT_ENDS["numpy"]) if isinstance(value, Array) else array
         return as_front(recorder, value, FRONT_ENDS["numpy"]) if is_numpys else value
 
-    return map_tree(proxy, function(*arguments, **keywords))
+    return recorder.made(map_tree(proxy, function(*arguments, **keywords)), called_with)
 
 
 def _plain(value: Any) -> Any:

@@ -83,6 +83,14 @@ class Recorder:
         self.failed = self.ended = False  # whether something was refused; whether nothing can be noted any more
         self.refusal: CaptureRefused | None = None  # the first one: it stands, even if the captured function caught it
 
+    def made(self, result: Any, *arguments: Any) -> Any:
+        """Return what a call gives, as users' code may see it; by the call's arguments."""
+        return result
+
+    def number_class(self, cls: type) -> type:
+        """Return a class of NumPy's numbers, as users' code may call it."""
+        return cls
+
     def require_going_on(self) -> None:
         """Raise a `NotTraceableError` where something is done to a proxy after its capture."""
         if self.ended:

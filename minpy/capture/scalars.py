@@ -107,9 +107,13 @@ class ScalarProxy:
         self.expression = expression
         self.value = value
 
+    def require_same(self) -> None:
+        """Let the capture hold as long as the number is what it is."""
+        self.scalars.conditions.append((self.expression, self.value))
+
     def pin(self) -> Any:
         """Return the number: the capture holds as long as it is that."""
-        self.scalars.conditions.append((self.expression, self.value))
+        self.require_same()
         return self.value
 
     def met(self, dtype: numpy.dtype) -> Any:
@@ -154,7 +158,9 @@ def _compute(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     try:
         value = function(*values)
     except Exception:  # the function may catch it: other numbers take another way
-        pinned(list(operands))
+        for operand in operands:
+            if isinstance(operand, ScalarProxy):
+                operand.require_same()
         raise
     expressions = tuple(operand.expression if isinstance(operand, ScalarProxy) else operand for operand in operands)
     call = ScalarCall(function, expressions)

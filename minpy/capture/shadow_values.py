@@ -120,7 +120,9 @@ def _builtin(shadow: Any, value: Any, name: str) -> BuiltinProxy:
 def _class(shadow: Any, value: type, name: str) -> Any:
     if value in SHADOWED:
         return _builtin(shadow, value, name)
-    if issubclass(value, numpy.generic) or value in SAFE or value.__module__ == "itertools":
+    if issubclass(value, numpy.generic):
+        return shadow.recorder.number_class(value)
+    if value in SAFE or value.__module__ == "itertools":
         return value
     if issubclass(value, (FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])) and value in FRONT_ENDS.values():
         return value
@@ -187,7 +189,8 @@ def _operator(shadow: Any, operator: Any, name: str) -> Any:
 
 def _create(handler: Any, recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a function of NumPy that makes arrays: of numbers that change, of what they are."""
-    return handler(recorder, function, *pinned(arguments), **pinned(keywords))
+    result = handler(recorder, function, *pinned(arguments), **pinned(keywords))
+    return recorder.made(result, arguments, keywords)
 
 
 def _call_inner(operator: Operator, inner: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:

@@ -1,8 +1,7 @@
-"""Which lengths a trace depends on: proxies that tell who asked for lengths, and source with lengths in place of them.
+"""Numbers that follow from lengths: the lengths that traces are compared for, and source with expressions in it.
 
-A graph is traced again for other lengths by proxies whose lengths are numbers that note it when somebody chooses by
-them. Where nobody does, and the sources differ in single numbers only, each such number is an expression of lengths:
-the sum, product or quotient that fits all traces.
+A graph is traced again for other lengths. Where nobody chooses by them, and the sources differ in single numbers only,
+each such number is an expression of lengths: the sum, product or quotient that fits all traces.
 """
 
 from __future__ import annotations
@@ -10,203 +9,97 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import sys
 import tokenize
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy
-
-from minpy.capture.proxy import ArrayProxy
-from minpy.capture.recorder import LIMIT, Recorder
-from minpy.capture.scalars import ScalarCall, ScalarProxy, Scalars
-from minpy.graph.builder import GraphBuilder
-
-__all__ = ["LARGE_PROBES", "Length", "SizedProxy", "SizedRecorder", "Unproven", "fitted", "generalized", "symbols_of"]
+__all__ = ["Unproven", "far_rows", "fitted", "generalized", "most_lengths", "probe_rows", "symbols_of"]
 
 # Lengths of the traces that are compared. From one trace to the next, no two of these, sums or differences of two,
 # grow in proportion, so that none is another one times or plus a number; and each is even once, so that halves are told
 # apart.
-PROBES = (
+_PROBES = (
     (11, 17, 22, 23, 26, 29, 31, 38),
     (73, 58, 41, 34, 37, 46, 86, 53),
     (82, 71, 47, 109, 127, 59, 97, 103),
 )
+# What they are longer by where one of them is a length that does not change.
+_SHIFTS = (2, 6, 4)
 # Lengths of one more trace, of which the largest that arrays have room for are taken: numbers that are bounds to the
-# lengths above (`np.minimum(len(x), 100)`) are not to these.
-LARGE_PROBES = (
-    (10007, 10009, 10037, 10039, 10061, 10067, 10069, 10079),
-    (2003, 2011, 2017, 2027, 2029, 2039, 2053, 2063),
-    (503, 509, 521, 523, 541, 547, 557, 563),
-    (211, 223, 227, 229, 233, 239, 241, 251),
+# lengths above are not to these.
+_FAR = (
+    (2063, 2053, 2039, 2029, 2027, 2017, 2011, 2003),
+    (563, 557, 547, 541, 523, 521, 509, 503),
+    (251, 241, 239, 233, 229, 227, 223, 211),
 )
-# Modules that ask for shapes to note steps, not to choose by them on a user's behalf.
-_OF_CAPTURES = ("minpy.capture.", "minpy.graph.", "minpy.frameworks.")
-_CHOOSING = ("minpy.capture.shadow", "minpy.capture.own_functions", "minpy.capture.foreign")
+_NEXT = (89, 83, 79, 71, 67, 61, 59, 53)  # those beyond a bound, at least
+# Elements of an input with far lengths, without a bound and with: functions of users may make constants of its shape.
+_MOST_ELEMENTS = (4_000_000, 64_000_000)
 
 
 class Unproven(Exception):
     """Nothing says that a function is right for other lengths: the text says why."""
 
 
-class SizedRecorder(Recorder):
-    """A recorder whose proxies have `Length`s: `scalars.conditions` holds what was chosen by them."""
-
-    def __init__(self, title: str, fixed: Collection[int] = ()) -> None:
-        super().__init__(GraphBuilder(), title, SizedProxy, LIMIT)
-        self.scalars = Scalars(self)
-        self.fixed = frozenset(fixed)  # lengths that are the same at every call
-
-    def like(self, title: str) -> SizedRecorder:
-        """Return the recorder of a part, which notes in the same place."""
-        part = SizedRecorder(title, self.fixed)
-        part.scalars = self.scalars
-        return part
+# -- lengths to try ---------------------------------------------------------------------------------------------------
 
 
-class Length(ScalarProxy):
-    """A length as users' code sees it: what is computed of it is computed; what is chosen by it is noted."""
-
-    __slots__ = ()
-
-    def pin(self) -> Any:
-        """Return the number, for a step: what stands there in the source is compared with other traces."""
-        return self.value
-
-    def met(self, dtype: numpy.dtype) -> Any:
-        """Return the number beside arrays."""
-        return self.value
-
-    def _chosen(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        self.scalars.conditions.append((ScalarCall(function, (self.expression, *arguments)), self.value))
-        return function(self.value, *arguments)
-
-    def __int__(self) -> int:
-        return int(self._chosen(int))
-
-    def __float__(self) -> float:
-        return float(self._chosen(float))
-
-    def __index__(self) -> int:
-        return int(self._chosen(int))
-
-    def __hash__(self) -> int:
-        return hash(self._chosen(hash))
-
-    def __str__(self) -> str:
-        return str(self._chosen(str))
-
-    __repr__ = __str__
-
-    def __format__(self, specification: str) -> str:
-        return str(self._chosen(format, specification))
-
-    def __bool__(self) -> bool:
-        return True if self._is_symbol else bool(self._chosen(bool))
-
-    def __eq__(self, value: object) -> bool:
-        decided = self._same(value)
-        return decided if decided is not None else bool(super().__eq__(value))
-
-    def __ne__(self, value: object) -> bool:
-        decided = self._same(value)
-        return not decided if decided is not None else bool(super().__ne__(value))
-
-    @property
-    def _is_symbol(self) -> bool:
-        return isinstance(self.expression, str)
-
-    def _same(self, value: object) -> bool | None:
-        """Tell whether a length is another one, or a number, where that is so for all lengths from two on."""
-        if not self._is_symbol:
-            return None
-        if isinstance(value, Length) and value.expression == self.expression:
-            return True
-        return False if type(value) is int and value < 2 else None
+def most_lengths() -> int:
+    """Return how many lengths may be others at each call."""
+    return len(_PROBES[0])
 
 
-class SizedProxy(ArrayProxy):
-    """An array's proxy that gives `Length`s to whoever is no part of captures."""
-
-    __slots__ = ()
-
-    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        result = super().__array_function__(function, types, arguments, keywords)
-        if function in (numpy.shape, numpy.size) and not _is_of_captures(2):
-            return tuple(map(self._length, result)) if isinstance(result, tuple) else self._length(result)
-        return result
-
-    @property
-    def shape(self) -> Any:
-        """The lengths of the axes."""
-        lengths = self.fact.shape
-        return lengths if _is_of_captures() else tuple(map(self._length, lengths))
-
-    @property
-    def size(self) -> Any:
-        """The number of elements."""
-        size = math.prod(self.fact.shape)
-        return size if _is_of_captures() else self._length(size)
-
-    @property
-    def nbytes(self) -> Any:
-        """The bytes of all elements."""
-        nbytes = math.prod(self.fact.shape) * self.dtype.itemsize
-        return nbytes if _is_of_captures() else self._length(nbytes)
-
-    def __getitem__(self, index: Any) -> Any:
-        return super().__getitem__(_without_lengths(index))
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(_without_lengths(index), value)
-
-    def __len__(self) -> int:
-        if not self.fact.shape:
-            raise TypeError("len() of unsized object")
-        recorder: Any = self.recorder
-        if self.fact.shape[0] not in recorder.fixed:
-            self._note("len")
-        return self.fact.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        recorder: Any = self.recorder
-        if self.fact.shape[0] not in recorder.fixed:
-            self._note("iteration")
-        return (self[position] for position in range(self.fact.shape[0]))
-
-    def _length(self, length: int) -> Any:
-        """Return a length as users' code sees it; those that are the same in all traces are numbers."""
-        recorder: Any = self.recorder
-        if length < 2 or length in recorder.fixed:
-            return length
-        symbol = f"length {length}" if length in _SYMBOLS else ScalarCall(int, (length,))
-        return Length(self._scalars, symbol, length)
-
-    def _note(self, asked: str) -> None:
-        self._scalars.conditions.append((asked, self.fact.shape))
-
-    @property
-    def _scalars(self) -> Scalars:
-        recorder: Any = self.recorder
-        scalars: Scalars = recorder.scalars
-        return scalars
+def probe_rows(names: Sequence[str], fixed: Collection[int] = ()) -> list[dict[str, int]]:
+    """Return lengths for three traces, by name: none of them is one of the lengths that do not change."""
+    for number in itertools.count():
+        rows = [
+            {name: length + number * shift for name, length in zip(names, probe, strict=False)}
+            for probe, shift in zip(_PROBES, _SHIFTS, strict=True)
+        ]
+        if not any(length in fixed for row in rows for length in row.values()):
+            return rows
+    raise AssertionError
 
 
-def _without_lengths(index: Any) -> Any:
-    """Return an index with numbers in the place of the lengths in its slices: a step has no others."""
-    if isinstance(index, tuple):
-        return tuple(map(_without_lengths, index))
-    if isinstance(index, slice):
-        return slice(*(end.pin() if isinstance(end, Length) else end for end in (index.start, index.stop, index.step)))
-    return index
+def far_rows(
+    names: Sequence[str], shapes: Sequence[Sequence[int | str]], bounds: Collection[int] = ()
+) -> list[dict[str, int]]:
+    """Return lengths for more traces, beyond all that may bound them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the lengths.
+    shapes : sequence of sequence of int or str
+        Of the inputs, with names for the lengths that change.
+    bounds : collection of int
+        Numbers that a length of a result may be bounded by, alone or added up.
+
+    Raises
+    ------
+    Unproven
+        Where an input would have too many elements.
+    """
+    least = 2 * sum(bounds)
+    most = _MOST_ELEMENTS[bool(bounds)]
+    for far in (*_FAR, _NEXT) if bounds else _FAR:
+        row = {name: least + length for name, length in zip(names, far, strict=False)}
+        if _most_elements(shapes, row) <= most:
+            return [row]
+    if not bounds:
+        return []
+    near = probe_rows(names, bounds)[0]
+    rows = [{**near, name: least + length} for name, length in zip(names, _NEXT, strict=False)]
+    for row in rows:
+        if _most_elements(shapes, row) > most:
+            raise Unproven(
+                f"a length may be bounded by {max(bounds)}, and inputs that are longer have too many elements to try"
+            )
+    return rows
 
 
-_SYMBOLS = frozenset(itertools.chain(*PROBES, *LARGE_PROBES))
-
-
-def _is_of_captures(depth: int = 1) -> bool:
-    name = str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
-    return name.startswith(_OF_CAPTURES) and not name.startswith(_CHOOSING)
+def _most_elements(shapes: Sequence[Sequence[int | str]], row: Mapping[str, int]) -> int:
+    return max(math.prod(row[each] if isinstance(each, str) else each for each in shape) for shape in shapes)
 
 
 # -- lengths that differ -----------------------------------------------------------------------------------------------
@@ -294,6 +187,8 @@ def fitted(values: Sequence[float], lengths: Sequence[Mapping[str, int]], texts:
             return f"(1.0 / {text})"
         if all(value == math.sqrt(number) for value, number in zip(values, numbers, strict=True)):
             return f"({text} ** 0.5)"
+        if all(number > 0 and value == number**-0.5 for value, number in zip(values, numbers, strict=True)):
+            return f"({text} ** -0.5)"
         for divisor in (2, 3, 4):
             if all(value == number // divisor for value, number in zip(values, numbers, strict=True)):
                 return f"({text} // {divisor})"

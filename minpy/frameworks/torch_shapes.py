@@ -15,10 +15,13 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import MXNetError, ShapeError
+from minpy.core.errors import MXNetError, NotTraceableError, ShapeError
 from minpy.frameworks.batched_derivatives import BatchedDerivative
 from minpy.frameworks.derivatives import Derivative
 from minpy.frameworks.inference import ArraySpec, InferredOutputs, returned_dtypes
+from minpy.frameworks.sized_proxies import SizedRecorder
+from minpy.frameworks.sizes import Unproven, far_rows
+from minpy.frameworks.tracing import TracedOperator
 from minpy.ops.inference.partial_shapes import UNKNOWN
 
 __all__ = ["outputs_of"]
@@ -60,7 +63,7 @@ def outputs_of(
     ruled = _by_rule(derivative, shapes, dtypes, number_of)
     if ruled is not None:
         return ruled
-    probed = _by_probes(derivative, shapes, dtypes, symbols, {})
+    probed = _by_probes(derivative, shapes, dtypes, symbols, {}, number_of)
     if probed is not None:
         return probed
     # Perhaps some have to be equal: those that are, in the call that the graph is made for.
@@ -70,7 +73,7 @@ def outputs_of(
     equal = [symbol for symbol in symbols if first[number_of(symbol)] is not symbol]
     if equal:
         merged = {str(symbol): first[number_of(symbol)] for symbol in equal}
-        probed = _by_probes(derivative, shapes, dtypes, list(first.values()), merged)
+        probed = _by_probes(derivative, shapes, dtypes, list(first.values()), merged, number_of)
         if probed is not None:
             for symbol in equal:
                 require(symbol == first[number_of(symbol)])
@@ -79,9 +82,9 @@ def outputs_of(
     free = [
         symbol
         for symbol in symbols
-        if _by_probes(derivative, _fixed(shapes, [symbol], number_of), dtypes, [symbol], {})
+        if _by_probes(derivative, _fixed(shapes, [symbol], number_of), dtypes, [symbol], {}, number_of)
     ]
-    probed = _by_probes(derivative, _fixed(shapes, free, number_of), dtypes, free, {}) if free else None
+    probed = _by_probes(derivative, _fixed(shapes, free, number_of), dtypes, free, {}, number_of) if free else None
     if probed is not None:
         for symbol in symbols:
             if all(symbol is not other for other in free):
@@ -137,6 +140,7 @@ def _by_probes(
     dtypes: Sequence[numpy.dtype],
     symbols: Sequence[Any],
     merged: Mapping[str, Any],
+    number_of: Callable[[Any], int],
 ) -> list[tuple[Shape, numpy.dtype]] | None:
     """Return the outputs' shapes in terms of symbols; None where that is not found.
 
@@ -145,6 +149,11 @@ def _by_probes(
     if len(symbols) > len(_PROBES[0]):
         return None
     assignments = [{str(symbol): length for symbol, length in zip(symbols, probe, strict=False)} for probe in _PROBES]
+    try:
+        assignments += _more_assignments(derivative, shapes, dtypes, symbols, merged, assignments[0])
+    except Unproven:
+        return None
+    assignments.append({str(symbol): number_of(symbol) for symbol in symbols})
     for lengths in assignments:
         lengths.update({name: lengths[str(symbol)] for name, symbol in merged.items()})
     results: list[InferredOutputs] = []
@@ -166,6 +175,34 @@ def _by_probes(
             shape.append(written)
         outputs.append((tuple(shape), specs[0].dtype))
     return outputs
+
+
+def _more_assignments(
+    derivative: Derivative,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[numpy.dtype],
+    symbols: Sequence[Any],
+    merged: Mapping[str, Any],
+    probe: Mapping[str, int],
+) -> list[dict[str, int]]:
+    """Return lengths beyond what may bound the length of an output, as that of `x[:100]`."""
+    names = {str(symbol) for symbol in symbols}
+    merged_names = {name: str(symbol) for name, symbol in merged.items()}
+    rows = [
+        [name if (name := merged_names.get(str(length), str(length))) in names else int(length) for length in shape]
+        for shape in shapes
+    ]
+    bounds: set[int] = set()
+    if not derivative.chain and not derivative.absent:
+        probed = [tuple(probe[length] if isinstance(length, str) else length for length in row) for row in rows]
+        try:
+            operator = TracedOperator(derivative.operator, _specs(probed, dtypes), dict(derivative.attributes))
+            recorder = operator.at(probed).forward.recorder
+        except NotTraceableError:
+            recorder = None
+        if isinstance(recorder, SizedRecorder):
+            bounds = recorder.lengths.bounds(recorder)
+    return far_rows(sorted(names), rows, bounds)
 
 
 def _in_terms_of(lengths: Sequence[int], symbols: Sequence[Any], assignments: Sequence[dict[str, int]]) -> Any:

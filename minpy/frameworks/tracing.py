@@ -24,7 +24,7 @@ from minpy.core.operator import Operator
 from minpy.core.output_counts import returns_tuple_of_one
 from minpy.core.signatures import bind
 from minpy.frameworks.inference import ArraySpec, spec_of
-from minpy.frameworks.sizes import SizedRecorder
+from minpy.frameworks.sized_proxies import SizedRecorder
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value, topological, variable
 from minpy.numpy_table.table import row_of

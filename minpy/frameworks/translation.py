@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import linecache
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -23,7 +23,8 @@ from minpy.core.errors import NotTraceableError
 from minpy.frameworks.called_functions import arguments_of, called, is_defined, spec_of_value
 from minpy.frameworks.dialects import Call, Dialect, NoEqual, Operand, dialect, function_key
 from minpy.frameworks.inference import ArraySpec
-from minpy.frameworks.sizes import PROBES, Unproven, generalized, symbols_of
+from minpy.frameworks.sized_proxies import SizedRecorder
+from minpy.frameworks.sizes import Unproven, far_rows, generalized, most_lengths, probe_rows, symbols_of
 from minpy.frameworks.tracing import TracedSteps, step_name, traced_definition
 from minpy.graph.ir import CONSTANT, Node, Value, variable
 from minpy.numpy_table.table import row_of
@@ -254,13 +255,13 @@ def translate(steps: TracedSteps, dialect_of: Any, any_lengths: bool = False) ->
     """
     framework = dialect(dialect_of) if isinstance(dialect_of, str) else dialect_of
     written = _written(steps, framework)
-    text, symbols, why_not = written.text, None, "it was not asked for"
+    symbols, why_not = None, "it was not asked for"
     if any_lengths:
         try:
-            text, symbols = _of_any_lengths(steps, framework, written)
+            written, symbols = _of_any_lengths(steps, framework, written)
         except Unproven as error:
             why_not = f"{steps.name}: {error}"
-    function: Any = made_function(written.title, text, {**framework.scope(), **written.scope})
+    function: Any = made_function(written.title, written.text, {**framework.scope(), **written.scope})
     function.polymorphic, function.symbols = symbols is not None, symbols
     function.why_not = why_not if symbols is None else ""
     shapes = [spec.shape if isinstance(spec, ArraySpec) else None for spec in steps.arguments]
@@ -307,8 +308,8 @@ def _written(steps: TracedSteps, framework: Dialect) -> _Written:
 
 def _of_any_lengths(
     steps: TracedSteps, framework: Dialect, written: _Written
-) -> tuple[str, list[list[int | str] | None]]:
-    """Return (the source with expressions in the place of lengths, the symbols of the lengths of the inputs).
+) -> tuple[_Written, list[list[int | str] | None]]:
+    """Return (the function with expressions in the place of lengths, the symbols of the lengths of the inputs).
 
     Lengths that are equal may be equal by chance, or have to be: first each is one of its own.
     """
@@ -357,7 +358,7 @@ def _only(
 
 def _for_symbols(
     steps: TracedSteps, framework: Dialect, written: _Written, symbols: Sequence[Sequence[int | str] | None]
-) -> str:
+) -> _Written:
     if steps.retrace is None:
         raise Unproven("it is not traced from an operator")
     texts: dict[str, str] = {}
@@ -369,27 +370,54 @@ def _for_symbols(
             if isinstance(symbol, str):
                 texts.setdefault(symbol, f"a{offset + position}.shape[{axis}]")
                 traced.setdefault(symbol, shape[axis])
-    if len(texts) > len(PROBES[0]):
+    if len(texts) > most_lengths():
         raise Unproven("its inputs have too many lengths")
-    sources, lengths = [written.text], [traced]
-    for probe in PROBES if texts else ():
-        lengths.append(dict(zip(texts, probe, strict=False)))
-        shapes = [row if row is None else tuple(lengths[-1].get(str(each), each) for each in row) for row in symbols]
-        fixed = {each for row in symbols for each in row or () if isinstance(each, int)}
-        try:
-            retraced = steps.retrace(shapes, fixed)
-        except NotTraceableError as error:
-            raise Unproven(f"for other lengths, {error}") from None
-        chosen = getattr(retraced.recorder, "scalars", None)
-        if chosen is not None and chosen.conditions:
+    if not texts:
+        return written
+    fixed = {each for row in symbols for each in row or () if isinstance(each, int)}
+    bounds: set[int] = set()
+    rows: list[dict[str, int]] = []
+    writings: list[_Written] = []
+
+    def write(*more: dict[str, int]) -> None:
+        for row in more:
+            shapes = [lengths if lengths is None else tuple(row.get(str(each), each) for each in lengths)
+                      for lengths in symbols]  # fmt: skip
+            rows.append(row)
+            writings.append(_written_for(steps, framework, shapes, fixed, bounds))
+
+    write(*probe_rows(list(texts), fixed), traced)
+    write(*far_rows(list(texts), [row for row in symbols if row is not None], bounds))
+    if bounds:
+        write(dict.fromkeys(texts, 2))
+    first = writings[0]
+    if not all(_has_same_scope(first, writing) for writing in writings):
+        raise Unproven("it has arrays of constants that depend on lengths")
+    return first._replace(text=generalized([writing.text for writing in writings], rows, texts))
+
+
+def _written_for(
+    steps: TracedSteps, framework: Dialect, shapes: Sequence[Any], fixed: Collection[int], bounds: set[int]
+) -> _Written:
+    """Return the source for other lengths; add the numbers that lengths of results may be bounded by to `bounds`."""
+    assert steps.retrace is not None
+    try:
+        retraced = steps.retrace(shapes, fixed)
+    except NotTraceableError as error:
+        raise Unproven(f"for other lengths, {error}") from None
+    writing = _written(retraced, framework)
+    recorder = retraced.recorder
+    if isinstance(recorder, SizedRecorder):
+        if recorder.scalars.conditions:
             raise Unproven("it chooses by lengths, or asks for one as a number of Python's")
-        again = _written(retraced, framework)
-        sources.append(again.text)
-        if again.scope.keys() != written.scope.keys() or any(
-            not _is_same(value, written.scope[name]) for name, value in again.scope.items()
-        ):
-            raise Unproven("it has arrays of constants that depend on lengths")
-    return generalized(sources, lengths, texts)
+        bounds |= recorder.bounds | recorder.lengths.bounds(recorder)
+    return writing
+
+
+def _has_same_scope(first: _Written, other: _Written) -> bool:
+    return first.scope.keys() == other.scope.keys() and all(
+        _is_same(value, other.scope[name]) for name, value in first.scope.items()
+    )
 
 
 def _is_same(value: Any, reference: Any) -> bool:

@@ -339,6 +339,19 @@ def test_one_graph_serves_four_shapes_of_each(row, through):
     assert graphs_for_four_shapes(row, through) == 1
 
 
+def test_the_shape_of_a_bounded_slice_is_not_that_of_its_array():
+    @minpy.customop("numpy")
+    def head(x):
+        return x[:100] * 2.0
+
+    call = to_torch(head, through="numpy")
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: call(x) + call(x).shape[0], backend="aot_eager", fullgraph=True, dynamic=True)
+    for length in (5, 50, 99, 100, 101, 300, 2):
+        x = torch.rand(length, 3)
+        torch.testing.assert_close(compiled(x), x[:100] * 2.0 + min(length, 100))
+
+
 def graphs_for_four_shapes(row, through):
     from torch._dynamo.testing import CompileCounterWithBackend
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import functions_of_lengths
 import numpy as np
 import pytest
 import translated_calls
@@ -261,6 +262,53 @@ def test_which_functions_are_right_for_other_lengths(
         np.testing.assert_allclose(
             translated(*map(torch.from_numpy, arrays))[0], function(*arrays), 1e-12, err_msg=translated.source
         )
+
+
+OPEN = {**functions_of_lengths.STEADY, **functions_of_lengths.FROM_TWO_ON}
+
+
+@each(
+    {
+        f"{framework} {name}": (framework, function, name in OPEN)
+        for framework in FRAMEWORKS
+        for name, function in {
+            **OPEN,
+            **functions_of_lengths.COMPUTED,
+            **functions_of_lengths.CHOOSING,
+        }.items()
+    }
+)
+def test_functions_of_a_length_are_right_for_any_or_not_taken_for_it(
+    framework: str, function: Callable[..., Any], is_open: bool
+) -> None:
+    pytest.importorskip(framework, reason=f"needs {framework}")
+    traced_for = [np.ones(functions_of_lengths.SHAPE)]
+    translated = translate(forward_of(function, traced_for), framework, any_lengths=True)
+    lengths = functions_of_lengths.LENGTHS if framework == "torch" else (2, 3, 23, 101, 20001)
+    assert translated.fits((7, 3)) == is_open, translated.why_not
+    for length in lengths if is_open else ():
+        x = np.random.RandomState(length).uniform(size=(length, 3))
+        (result,) = translated(*arrays_of(framework, [x]))
+        np.testing.assert_allclose(
+            np.asarray(result), function(x), 1e-9, 1e-12, err_msg=f"{length}\n{translated.source}"
+        )
+
+
+def test_fixed_lengths_are_told_from_those_that_are_tried() -> None:
+    pytest.importorskip("torch", reason="needs PyTorch")
+    outside = [np.ones(length) for length in (11, 73, 82, 2063, 563, 251)]
+
+    def chosen(x):
+        scale = 2.0 if x.shape[0] > 50 else 1.0
+        for array in outside:
+            scale += array.sum()
+        return x * scale
+
+    shapes = [(4, 11), *(array.shape for array in outside)]
+    function = translate(
+        forward_of(lambda x, *_: chosen(x), [np.ones(shape) for shape in shapes]), "torch", any_lengths=True
+    )
+    assert function.symbols is None or function.symbols[0][0] == 4
 
 
 def test_gradients_of_other_lengths() -> None:

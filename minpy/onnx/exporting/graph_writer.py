@@ -16,10 +16,11 @@ from minpy.capture.places import SourceLocation
 from minpy.core import dispatch
 from minpy.core.errors import MXNetError, NotTraceableError
 from minpy.core.operator import Operator
+from minpy.frameworks.axis_lengths import whole_numbers
 from minpy.frameworks.called_functions import arguments_of, called, is_defined, spec_of_value
 from minpy.frameworks.dialects import NoEqual, Operand, function_key
 from minpy.frameworks.inference import ArraySpec, infer_outputs
-from minpy.frameworks.sizes import SizedRecorder
+from minpy.frameworks.sized_proxies import SizedRecorder
 from minpy.frameworks.tracing import TracedOperator, TracedSteps
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.numpy_table.table import row_of
@@ -30,6 +31,10 @@ from minpy.onnx.exporting.tables import FUNCTIONS, OPERATORS
 __all__ = ["FUNCTION_DOMAIN", "GraphWriter", "Problem", "draws"]
 
 FUNCTION_DOMAIN = "minpy.operators"
+# Attributes of built-in operators that a length of an output is at most, or that are left off one.
+_BOUNDS = frozenset(
+    ("begin", "end", "indices", "indices_or_sections", "k", "n", "rpn_post_nms_top_n", "rpn_pre_nms_top_n", "topk")
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class GraphWriter:
         self._specs: dict[Value, ArraySpec] = {}
         self._expanded: list[Any] = []  # the operators whose definitions are being written
         self._named: set[str] = set()
+        self.bounds: set[int] = set()  # numbers that lengths may be bounded by
 
     # -- a graph -----------------------------------------------------------------------------------------------------
 
@@ -153,6 +159,8 @@ class GraphWriter:
         self.emitter.owner = self.emitter.owner if self._within else node.name
         self.emitter.prefix = f"{self._within}{node.name}/"
         start = len(self.emitter.nodes)
+        for name in _BOUNDS.intersection(node.attributes):
+            self.bounds.update(whole_numbers(node.attributes[name]))
         is_users = _is_users(operator)
         row = _row_of(operator)
         try:
@@ -295,12 +303,14 @@ class GraphWriter:
         fixed &= every
         recorder_of = SizedRecorder(operator.__name__, fixed).like
         steps = TracedOperator(operator, specs, attributes, recorder_of).forward
-        chosen = getattr(steps.recorder, "scalars", None)
-        if chosen is not None and chosen.conditions:
-            raise NoEqual(
-                "it chooses by the length of a dynamic axis, or asks for one as a number of Python's; "
-                "make that axis fixed"
-            )
+        recorder = steps.recorder
+        if isinstance(recorder, SizedRecorder):
+            if recorder.scalars.conditions:
+                raise NoEqual(
+                    "it chooses by the length of a dynamic axis, or asks for one as a number of Python's; "
+                    "make that axis fixed"
+                )
+            self.bounds |= recorder.bounds | recorder.lengths.bounds(recorder)
         return steps
 
     def _in_dtype(self, node: Node, index: int, operand: Operand) -> Operand:

@@ -225,9 +225,11 @@ class _Opening:
             number = numpy.asarray(tree.value, integer if isinstance(tree.value, int) else floating)
             return self.computed.stored(number), number.dtype
         assert isinstance(tree, ast.BinOp)
-        if isinstance(tree.op, ast.Pow):  # "(length ** 0.5)" only
+        if isinstance(tree.op, ast.Pow):  # "(length ** 0.5)" and "(length ** -0.5)" only
             name, dtype = self._expression(tree.left)
-            return self._node("Sqrt", self.computed.cast(name, floating) if dtype != floating else name), floating
+            root = self._node("Sqrt", self.computed.cast(name, floating) if dtype != floating else name)
+            is_root = isinstance(tree.right, ast.Constant)
+            return root if is_root else self._node("Reciprocal", root), floating
         (left, left_dtype), (right, right_dtype) = self._expression(tree.left), self._expression(tree.right)
         if isinstance(tree.op, ast.FloorDiv):  # of lengths, which are not negative
             return self._node("Div", left, right), integer

@@ -16,6 +16,7 @@ from minpy.graph.frame import start
 from minpy.graph.ir import Node, Value, topological
 from minpy.onnx.exporting.emitter import Emitter
 from minpy.onnx.exporting.graph_writer import GraphWriter, Problem, draws
+from minpy.onnx.exporting.lengths import FAILURES
 
 __all__ = ["ExportError", "ExportInput", "FunctionSource", "Source", "SymbolSource", "Writing"]
 
@@ -117,6 +118,10 @@ class Source:
         """Return the lengths that are open, by name, as the model is tried for."""
         return {name: each.shape[axis] for each in self.inputs for axis, name in each.open_axes.items()}
 
+    def fixed_lengths(self) -> set[int]:
+        """Return the lengths of the graph's values that are the same whatever the open ones are."""
+        raise NotImplementedError(f"{type(self).__name__} defines no fixed_lengths.")
+
     def _emitter(self, opset: int, is_open: bool) -> Emitter:
         emitter = Emitter(opset, open_lengths=is_open)
         emitter.taken.update(self.parameters, (each.name for each in self.inputs))
@@ -178,6 +183,15 @@ class SymbolSource(Source):
         if writer.problems:
             raise ExportError(_listed(writer.problems))
         return Writing(emitter, writer, outputs)
+
+    def fixed_lengths(self) -> set[int]:
+        """Return the lengths of the graph's values that are the same whatever the open ones are."""
+        lengths = self.open_lengths()
+        shapes = self._inferred(lengths)[0]
+        try:
+            return set().union(*self._fixed_lengths(lengths, shapes).values())
+        except FAILURES:  # what does not run for other lengths is said where it is written for such
+            return {length for shape in shapes.values() for length in shape or ()}
 
     def _fixed_lengths(self, lengths: Mapping[str, int], shapes: Mapping[Value, Any]) -> dict[Value, set[int]]:
         """Return, by value, its lengths that are the same for other lengths of the open axes."""
@@ -241,6 +255,10 @@ class FunctionSource(Source):
     def output_names(self) -> list[str]:
         """Return names for outputs: `output`, or with their numbers."""
         return ["output"] if len(self.heads) == 1 else [f"output{index}" for index in range(len(self.heads))]
+
+    def fixed_lengths(self) -> set[int]:
+        """Return none: no length of captured steps is open."""
+        return set()
 
     def write(self, opset: int, lengths: Mapping[str, int], is_open: bool) -> Writing:
         """Write the steps; they are those for the shapes that they were captured with."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from minpy.frameworks.dialects import Operand
 from minpy.frameworks.inference import ArraySpec
-from minpy.frameworks.sizes import LARGE_PROBES, PROBES
+from minpy.frameworks.sizes import Unproven, far_rows, most_lengths, probe_rows
 from minpy.graph.ir import Value
 from minpy.onnx.exporting.emitter import Emitter
 from minpy.onnx.exporting.lengths import FAILURES, OpenLengthError, does_not_run, with_open_lengths
@@ -17,8 +16,6 @@ from minpy.onnx.exporting.model_building import TensorInfo, build_model
 from minpy.onnx.exporting.sources import ExportError, Source, Writing
 
 __all__ = ["WrittenModel", "written"]
-
-_MOST_ELEMENTS = 4_000_000  # of an input with large lengths: functions of users may make constants of its shape
 
 
 @dataclass
@@ -72,23 +69,23 @@ def written(source: Source, opset: int) -> WrittenModel:
 def _for_several_lengths(
     source: Source, opset: int, lengths: Mapping[str, int]
 ) -> tuple[list[dict[str, int]], list[Writing]]:
-    """Write the graph for three sets of lengths: probes, or as much more than declared where they are too short."""
-    if len(lengths) > len(PROBES[0]):
+    """Write the graph for several sets of lengths: probes, or as much more than declared where they are too short."""
+    if len(lengths) > most_lengths():
         raise ExportError(
-            f"export_model: {len(lengths)} dynamic axes have names of their own, and {len(PROBES[0])} may. Give "
+            f"export_model: {len(lengths)} dynamic axes have names of their own, and {most_lengths()} may. Give "
             "axes that are always equally long one name in dynamic_input_shapes."
         )
-    probes = [dict(zip(lengths, probe, strict=False)) for probe in PROBES]
-    large = _large_lengths(source, lengths)
-    rows = probes if large is None else [*probes, large]
+    fixed = source.fixed_lengths()
+    probes = probe_rows(list(lengths), fixed)
     try:
-        return rows, [source.write(opset, row, True) for row in rows]
+        return _with_far_lengths(source, opset, probes)
     except (ExportError, OpenLengthError):
         raise
     except FAILURES:  # a kernel is larger than these, maybe
-        beyond = [{name: length + row[name] for name, length in lengths.items()} for row in probes]
+        longer = probe_rows(list(lengths), {n - length for n in fixed for length in lengths.values()})
+        beyond = [{name: length + row[name] for name, length in lengths.items()} for row in longer]
     try:
-        return beyond, [source.write(opset, row, True) for row in beyond]
+        return _with_far_lengths(source, opset, beyond)
     except (ExportError, OpenLengthError):
         raise
     except FAILURES as error:
@@ -96,13 +93,18 @@ def _for_several_lengths(
         raise OpenLengthError(does_not_run(tried, error)) from error
 
 
-def _large_lengths(source: Source, lengths: Mapping[str, int]) -> dict[str, int] | None:
-    """Return lengths far beyond the probes, for which no input has more than a few million elements; or None."""
-    for probe in LARGE_PROBES:
-        row = dict(zip(lengths, probe, strict=False))
-        if all(math.prod(each.at(row)) <= _MOST_ELEMENTS for each in source.inputs):
-            return row
-    return None
+def _with_far_lengths(
+    source: Source, opset: int, rows: list[dict[str, int]]
+) -> tuple[list[dict[str, int]], list[Writing]]:
+    """Write the graph for sets of lengths, and for longer ones than what may bound a length in it."""
+    writings = [source.write(opset, row, True) for row in rows]
+    shapes = [tuple(each.open_axes.get(axis, n) for axis, n in enumerate(each.shape)) for each in source.inputs]
+    bounds: set[int] = set().union(*(writing.writer.bounds for writing in writings))
+    try:
+        far = far_rows(list(rows[0]), shapes, bounds)
+    except Unproven as error:
+        raise OpenLengthError(f"export_model: {error}. Make that axis fixed.") from None
+    return [*rows, *far], [*writings, *(source.write(opset, row, True) for row in far)]
 
 
 def _opened(source: Source, rows: Sequence[Mapping[str, int]], writings: Sequence[Writing]) -> None:
