@@ -12,6 +12,7 @@ import numpy
 
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.noting import constant
+from minpy.capture.places import SourceLocation
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import LIMIT, Recorder
 from minpy.capture.scalars import ScalarCall, ScalarProxy, Scalars
@@ -19,7 +20,7 @@ from minpy.differentiation.trees import leaves_of
 from minpy.frameworks.axis_lengths import AxisLengths, is_algebraic, product_of
 from minpy.graph.builder import GraphBuilder
 
-__all__ = ["Length", "SizedProxy", "SizedRecorder"]
+__all__ = ["Choices", "Length", "SizedProxy", "SizedRecorder"]
 
 # Modules that ask for shapes to note steps, not to choose by them on a user's behalf.
 _OF_CAPTURES = ("minpy.capture.", "minpy.graph.", "minpy.frameworks.")
@@ -38,19 +39,43 @@ _ARITHMETIC = {
 }
 
 
+class Choices:
+    """What was chosen by lengths, with the lines where; the parts of a trace have the same ones."""
+
+    def __init__(self, recorder: Recorder, shared: Choices | None = None) -> None:
+        self._recorder = recorder
+        self._noted: list[tuple[Any, SourceLocation | None]] = [] if shared is None else shared._noted
+
+    def append(self, choice: tuple[Any, Any]) -> None:
+        """Note a choice: an expression, and the value that it must have."""
+        self._noted.append((choice, self._recorder.place()))
+
+    def __len__(self) -> int:
+        return len(self._noted)
+
+    @property
+    def place(self) -> SourceLocation | None:
+        """The line of the first choice, if that is known."""
+        return self._noted[0][1] if self._noted else None
+
+
 class SizedRecorder(Recorder):
     """A recorder whose proxies have `Length`s: `scalars.conditions` holds what was chosen by them."""
 
     def __init__(self, title: str, fixed: Collection[int] = ()) -> None:
         super().__init__(GraphBuilder(), title, SizedProxy, LIMIT)
         self.scalars = Scalars(self)
+        self.choices = Choices(self)
+        self.scalars.conditions = self.choices  # type: ignore[assignment]
         self.lengths = AxisLengths(fixed)
         self.bounds: set[int] = set()  # of the parts that have been noted
 
     def like(self, title: str) -> SizedRecorder:
         """Return the recorder of a part, which notes in the same place."""
         part = SizedRecorder(title, self.lengths.fixed)
-        part.scalars.conditions, part.bounds = self.scalars.conditions, self.bounds
+        part.choices = Choices(part, self.choices)
+        part.scalars.conditions = part.choices  # type: ignore[assignment]
+        part.bounds = self.bounds
         part.lengths.used = self.lengths.used
         return part
 

@@ -408,8 +408,10 @@ def _written_for(
     writing = _written(retraced, framework)
     recorder = retraced.recorder
     if isinstance(recorder, SizedRecorder):
-        if recorder.scalars.conditions:
-            raise Unproven("it chooses by lengths, or asks for one as a number of Python's")
+        if recorder.choices:
+            place = recorder.choices.place
+            where = "" if place is None else f" ({place}: {place.text})"
+            raise Unproven(f"it chooses by lengths, or asks for one as a number of Python's{where}")
         bounds |= recorder.bounds | recorder.lengths.bounds(recorder)
     return writing
 

@@ -202,8 +202,16 @@ def _write_with_weights_beside(path: str, exported: Any, check: bool, examples: 
         beside = os.path.join(temporary, name)
         onnx.save(exported.model, beside, save_as_external_data=True, location=f"{name}.data")
         rows = prove(exported, beside, examples) if check else []
-        for each in (f"{name}.data", name):
-            os.replace(os.path.join(temporary, each), os.path.join(folder, each))
+        weights, kept = os.path.join(folder, f"{name}.data"), os.path.join(temporary, "before")
+        if os.path.exists(weights):
+            os.replace(weights, kept)
+        try:
+            for each in (f"{name}.data", name):
+                os.replace(os.path.join(temporary, each), os.path.join(folder, each))
+        except OSError:
+            if os.path.exists(kept):  # the model that is there reads these
+                os.replace(kept, weights)
+            raise
     return Exported(path, rows)
 
 

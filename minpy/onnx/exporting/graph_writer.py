@@ -50,6 +50,11 @@ class Problem:
         """Return the problem of a step of a function that is exported itself."""
         return cls(Node(None, name=name, kind="function"), str(error), getattr(error, "place", None))
 
+    @property
+    def is_of_customop(self) -> bool:
+        """Whether it is in a function of a user's, whose steps are exported as it is."""
+        return self.node.operator is None or _is_users(self.node.operator)
+
     def __str__(self) -> str:
         where = "" if self.place is None else f" ({self.place}: {self.place.text})"
         return f"{self.node.name!r} ({self.node.kind}): {self.reason}{where}"
@@ -100,8 +105,9 @@ class GraphWriter:
     # -- a graph -----------------------------------------------------------------------------------------------------
 
     def give(self, value: Value, operand: Operand) -> None:
-        """Say what stands for a variable."""
+        """Say what stands for a variable; no node's result takes its name."""
         self.operands[value] = operand
+        self._named.add(operand.text)
 
     def rename(self, old: str, new: str) -> None:
         """Note that a value has got another name."""
@@ -305,10 +311,11 @@ class GraphWriter:
         steps = TracedOperator(operator, specs, attributes, recorder_of).forward
         recorder = steps.recorder
         if isinstance(recorder, SizedRecorder):
-            if recorder.scalars.conditions:
-                raise NoEqual(
+            if recorder.choices:
+                raise _StepProblem(
                     "it chooses by the length of a dynamic axis, or asks for one as a number of Python's; "
-                    "make that axis fixed"
+                    "make that axis fixed",
+                    recorder.choices.place,
                 )
             self.bounds |= recorder.bounds | recorder.lengths.bounds(recorder)
         return steps

@@ -25,7 +25,10 @@ class OpenLengthError(MXNetError):
 
 
 def with_open_lengths(
-    builds: Sequence[Emitter], lengths: Sequence[Mapping[str, int]], axes: Mapping[str, tuple[str, int]]
+    builds: Sequence[Emitter],
+    lengths: Sequence[Mapping[str, int]],
+    axes: Mapping[str, tuple[str, int]],
+    titles: Mapping[str, str],
 ) -> Emitter:
     """Return the first of several writings of a graph, with what follows from lengths computed by nodes.
 
@@ -37,13 +40,18 @@ def with_open_lengths(
         For each, the lengths by their names, which are Python's identifiers.
     axes : mapping of str to (str, int)
         By the name of a length, an input of the graph, and the axis that is so long.
+    titles : mapping of str to str
+        By the name of a length, what messages call it.
 
     Raises
     ------
     OpenLengthError
         If the graphs differ in more than numbers, or a number follows from lengths in no way that is tried.
     """
-    _Opening(builds, lengths, axes).run()
+    try:
+        _Opening(builds, lengths, axes, titles).run()
+    except OpenLengthError as error:
+        raise OpenLengthError(f"export_model: {error}") from None
     return builds[0]
 
 
@@ -59,8 +67,13 @@ def does_not_run(arrays: Mapping[str, Any], error: Exception) -> str:
 
 class _Opening:
     def __init__(
-        self, builds: Sequence[Emitter], lengths: Sequence[Mapping[str, int]], axes: Mapping[str, tuple[str, int]]
+        self,
+        builds: Sequence[Emitter],
+        lengths: Sequence[Mapping[str, int]],
+        axes: Mapping[str, tuple[str, int]],
+        titles: Mapping[str, str],
     ) -> None:
+        self.titles = titles
         self.builds = builds
         self.lengths = lengths
         self.axes = axes
@@ -186,9 +199,12 @@ class _Opening:
         text = self._fitted(values)
         if text is None:
             shown = ", ".join(str(value.item()) for value in values)
+            rows = "; ".join(
+                ", ".join(f"{self.titles[name]}={length}" for name, length in row.items()) for row in self.lengths
+            )
             raise OpenLengthError(
                 f"{owner!r} has a number that follows from lengths in another way than by + - * // /: {shown} for "
-                f"{'; '.join(str(dict(row)) for row in self.lengths)}. Make that axis fixed."
+                f"{rows}. Make that axis fixed."
             )
         if (text, dtype) not in self.numbers:
             name, computed = self._expression(ast.parse(text, mode="eval").body)

@@ -116,8 +116,12 @@ def _prove_short(exported: WrittenModel, model: Any, runner: _Runner, drawn_node
             continue  # too short for the graph
         try:
             actual, runtime = runner.run(arrays)
-        except ExportError:
-            continue  # an error is no wrong number
+        except ExportError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise ExportError(
+                f"export_model: a dynamic axis may have any length, and the model does not run on {shapes}, where the "
+                f"graph does: {str(error).removeprefix('export_model: ').rstrip('.')}. Make that axis fixed."
+            ) from error
         for name, value, ours in zip(exported.output_names, source.heads, expected, strict=True):
             distance = _distance(ours, actual[name], value.node in drawn_nodes)
             # Of one number, what is left of it less its mean is rounding alone.
@@ -248,7 +252,8 @@ def _difference_text(
 ) -> str:
     message = f"{_run_on(inputs, runtime)}, and its output {output!r} differs: {distance}. "
     if different is not None:
-        message += f"The first node that differs is {different[0].described()}: {different[1]}. "
+        numbers = "" if str(different[1]) == str(distance) else f": {different[1]}"
+        message += f"The first node that differs is {different[0].described()}{numbers}. "
     return message + _ADVICE
 
 

@@ -41,15 +41,20 @@ def loaded_parameters(params: Any) -> dict[str, numpy.ndarray]:
         if not isinstance(loaded, dict):
             raise ArgumentError(f"export_model: the arrays in {os.fspath(params)!r} have no names.")
         params = loaded
-    if isinstance(params, (list, tuple)) and all(isinstance(each, Mapping) for each in params):
-        params = {name: array for each in params for name, array in each.items()}
-    if not isinstance(params, Mapping):
+    dicts = list(params) if isinstance(params, (list, tuple)) else [params]
+    if not all(isinstance(each, Mapping) for each in dicts):
         raise ArgumentError(
             f"export_model: expected a dict of arrays or the name of their file, got {describe(params)}."
         )
     arrays: dict[str, numpy.ndarray] = {}
-    for name, array in params.items():
+    given: dict[str, Any] = {}
+    for name, array in (pair for each in dicts for pair in each.items()):
         plain = name[4:] if str(name).startswith(_PREFIXES) else str(name)
+        if given.setdefault(plain, array) is not array:
+            raise ArgumentError(
+                f"export_model: params has two arrays for {plain!r} (as 'arg:{plain}' and 'aux:{plain}', or in two "
+                "dicts). Give one."
+            )
         arrays[plain] = array.asnumpy() if isinstance(array, NDArray) else numpy.asarray(array)
     return arrays
 
@@ -187,7 +192,7 @@ def _by_name(argument: str, given: Any, names: Sequence[str], expected: str) -> 
     if not isinstance(given, (list, tuple)) or len(given) != len(names):
         count = len(given) if isinstance(given, (list, tuple)) else describe(given)
         raise ArgumentError(
-            f"export_model: {argument} has {count} entries, and the inputs that are no parameters are {len(names)}: "
+            f"export_model: {argument} has {_entries(count)}, and the inputs that are no parameters are {len(names)}: "
             f"{', '.join(map(repr, names)) or 'none'}. Give {expected} for each; what else is listed here is missing "
             "in params."
         )
@@ -199,6 +204,10 @@ def _by_name(argument: str, given: Any, names: Sequence[str], expected: str) -> 
     return shapes
 
 
+def _entries(count: Any) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
 def _dtypes(in_types: Any, names: Sequence[str]) -> dict[str, numpy.dtype]:
     if not isinstance(in_types, (list, tuple, Mapping)):
         in_types = [in_types] * len(names)
@@ -208,7 +217,7 @@ def _dtypes(in_types: Any, names: Sequence[str]) -> dict[str, numpy.dtype]:
         in_types = list(in_types) * len(names)
     if len(in_types) != len(names):
         raise ArgumentError(
-            f"export_model: in_types has {len(in_types)} entries, and the inputs are {len(names)}: "
+            f"export_model: in_types has {_entries(len(in_types))}, and the inputs are {len(names)}: "
             f"{', '.join(map(repr, names))}. Give one dtype, or one for each."
         )
     try:

@@ -297,9 +297,11 @@ def _read_only(array: numpy.ndarray) -> numpy.ndarray:
 def _listed(problems: Sequence[Problem]) -> str:
     lines = "".join(f"\n  {problem}" for problem in problems)
     count = f"{len(problems)} nodes have" if len(problems) > 1 else "1 node has"
+    ways = "operators of mx.onnx.get_operator_support()"
+    if not all(problem.is_of_customop for problem in problems):
+        ways += ", or as a @customop of NumPy's functions: its steps are exported"
     return (
         f"export_model: {count} no equal in ONNX; nothing was written:{lines}\n"
         "Compute them outside the model (export the symbol up to them: sym.get_internals()[name]), or write them with "
-        "operators of mx.onnx.get_operator_support(), or as a @customop of NumPy's functions: its "
-        "steps are exported."
+        f"{ways}."
     )

@@ -111,7 +111,8 @@ def _opened(source: Source, rows: Sequence[Mapping[str, int]], writings: Sequenc
     identifiers = {name: f"s{position}" for position, name in enumerate(rows[0])}
     axes = {identifiers[name]: (each.name, axis) for each in source.inputs for axis, name in each.open_axes.items()}
     named_rows = [{identifiers[name]: length for name, length in row.items()} for row in rows]
-    with_open_lengths([writing.emitter for writing in writings], named_rows, axes)
+    titles = {identifier: name for name, identifier in identifiers.items()}
+    with_open_lengths([writing.emitter for writing in writings], named_rows, axes, titles)
 
 
 def _output_names(emitter: Emitter, writing: Writing, source: Source) -> list[str]:

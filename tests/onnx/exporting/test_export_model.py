@@ -103,7 +103,7 @@ def test_opsets(opset):
 def test_labels_are_left_out_and_unknown_inputs_are_not():
     net = mx.sym.SoftmaxOutput(network(), name="softmax")
     parameters = drawn_parameters(network())
-    with pytest.raises(mx.MXNetError, match=r"in_shapes has 1 entries, .* are 2: 'data', 'fc2_weight'\. .* in params"):
+    with pytest.raises(mx.MXNetError, match=r"in_shapes has 1 entry, .* are 2: 'data', 'fc2_weight'\. .* in params"):
         mx.onnx.export_model(
             network(), {name: array for name, array in parameters.items() if name != "fc2_weight"}, [(5, 3)]
         )
@@ -180,7 +180,12 @@ def test_steps_of_users_functions_are_named_with_their_lines():
 def test_functions_that_choose_by_an_open_length_are_refused():
     net = chosen_by_length(mx.sym.var("data"), name="chosen")
     exported(net, {"data": (2, 3)})
-    with pytest.raises(ExportError, match=r"'chosen' \(chosen_by_length\): it chooses by the length of a dynamic axis"):
+    with pytest.raises(
+        ExportError,
+        match=r"(?s)'chosen' \(chosen_by_length\): it chooses by the length of a dynamic axis, .*make that axis fixed "
+        r"\(.*test_export_model\.py:\d+: return x \* 2\.0 if x\.shape\[0\] > 100 else x \+ 1\.0\)\n"
+        r".*or write them with operators of mx\.onnx\.get_operator_support\(\)\.$",
+    ):
         exported(net, {"data": (2, 3)}, dynamic={"data": ("n", 3)})
 
 
@@ -236,6 +241,49 @@ def test_functions_are_called_as_no_operator_of_onnx_is():
     assert {function.name for function in model.functions} == {"Add_function", "Add_function_2"}
     results = run_model(model, {"Conv": np.ones((4, 3), "float32")})
     assert [float(array[0, 0]) for array in results.values()] == [5.0, pytest.approx(np.tanh(5.0))]
+
+
+def test_nodes_may_be_called_as_an_input_is():
+    net = mx.sym.relu(mx.sym.tanh(mx.sym.var("data"), name="data"), name="weight")
+    model = exported(
+        mx.sym.broadcast_mul(net, mx.sym.var("weight")), {"data": (2, 3)}, {"weight": mx.nd.full((3,), 2.0)}
+    )
+    (result,) = run_model(model, {"data": np.ones((2, 3), "float32")}).values()
+    np.testing.assert_allclose(result, np.full((2, 3), 2.0 * np.tanh(1.0)), 1e-6)
+
+
+def test_parameters_are_given_once():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    weight = mx.nd.ones((2, 3))
+    exported(net, {"data": (2, 3)}, [{"fc_weight": weight}, {"fc_weight": weight}])
+    for params in (
+        {"arg:fc_weight": weight, "aux:fc_weight": weight * 2},
+        [{"fc_weight": weight}, {"fc_weight": -weight}],
+    ):
+        with pytest.raises(mx.MXNetError, match=r"params has two arrays for 'fc_weight' .*\. Give one\."):
+            exported(net, {"data": (2, 3)}, params)
+
+
+def test_models_that_do_not_run_for_one_where_the_graph_does_are_refused(monkeypatch):
+    from minpy.onnx.exporting.tables import OPERATORS
+
+    def with_second_row(call, data):
+        second = call.node("Gather", data, call.emitter.stored(np.array([1])), axis=0)
+        nothing = call.node("Mul", second, call.emitter.stored(np.float32(0.0)))
+        return call.node("Add", call.node("Tanh", data), nothing)
+
+    monkeypatch.setitem(OPERATORS, "tanh", with_second_row)
+    with pytest.raises(
+        ExportError,
+        match=r"may have any length, and the model does not run on data \(1, 3\), where the graph does: .*Make that",
+    ):
+        exported(mx.sym.tanh(mx.sym.var("data")), {"data": (2, 3)}, dynamic={"data": ("n", 3)})
+
+
+def test_a_successful_export_prints_nothing(capfd):
+    net = mx.sym.slice_axis(mx.sym.var("data"), axis=0, begin=1, end=None)
+    exported(net, {"data": (3, 3)}, dynamic={"data": ("n", 3)})
+    assert capfd.readouterr() == ("", "")
 
 
 def test_outputs_that_are_inputs_parameters_or_computed_twice_are_copies():
@@ -297,6 +345,18 @@ def test_models_beyond_two_gigabytes_have_their_weights_beside(monkeypatch):
     assert run_model("large.onnx", {"data": np.ones((2, 30), "float32")})["fc"].shape == (2, 50)
 
 
+def test_large_models_that_cannot_be_replaced_stay_as_they_were(monkeypatch):
+    monkeypatch.setattr("minpy.onnx.exporting.export_model._LARGEST_MESSAGE", 100)
+    Path("large.onnx").mkdir()
+    Path("large.onnx.data").write_text("weights")
+    data = mx.sym.var("data")
+    net = mx.sym.FullyConnected(data, num_hidden=50, name="fc")
+    with pytest.raises(OSError, match=r"large\.onnx"):
+        mx.onnx.export_model(net, parameters_of(net, data=(2, 30)), [(2, 30)], onnx_file_path="large.onnx")
+    assert Path("large.onnx.data").read_text() == "weights"
+    assert sorted(path.name for path in Path().iterdir()) == ["large.onnx", "large.onnx.data"]
+
+
 def test_what_an_output_hides_is_found(monkeypatch):
     from minpy.onnx.exporting.tables import OPERATORS
 
@@ -315,7 +375,9 @@ def test_networks_with_dropout_are_compared(monkeypatch):
     net = mx.sym.tanh(mx.sym.Dropout(data, p=0.5), name="hidden")
     exported(net, {"data": (2, 3)})
     monkeypatch.setitem(OPERATORS, "tanh", lambda call, data: call.node("Sigmoid", data))
-    with pytest.raises(ExportError, match=r"'hidden' \(tanh\): expected "):
+    with pytest.raises(
+        ExportError, match=r"'hidden' differs: expected .*\. The first node that differs is node 'hidden' \(tanh\)\. No"
+    ):
         exported(net, {"data": (2, 3)})
     always = op_types(exported(mx.sym.Dropout(data, mode="always"), {"data": (2, 3)}))
     assert "RandomUniformLike" in always  # onnxruntime takes a Dropout behind another node out of the model
