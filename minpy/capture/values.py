@@ -187,6 +187,7 @@ def latched(method: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if not self.recorder.shadowed or self.recorder.ended:
                 raise
-            raise self.recorder.refuse(f"{type(error).__name__}: {error}") from None
+            refusal = self.recorder.refuse(f"{type(error).__name__}: {error}")
+            raise refusal from error.with_traceback(None)  # which knows all proxies
 
     return call

@@ -183,10 +183,12 @@ class TracedOperator:
         self._gradients: dict[tuple[int, ...], TracedSteps | str] = {}
         self._forward: TracedSteps | None = None
         self._forward_reason: str | None = None
+        self._forward_failure: BaseException | None = None  # what the function raised
         try:
             self._forward = self._trace_forward()
         except CaptureRefused as error:
             self._forward_reason = _reason(f"{operator.__name__}", error)
+            self._forward_failure = error.__cause__
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -194,10 +196,10 @@ class TracedOperator:
     def forward(self) -> TracedSteps:
         """The steps of the forward function: of the arrays of a call.
 
-        Raises NotTraceableError where it does not trace; the message is `reason`.
+        Raises NotTraceableError where it does not trace; the message is `reason`, its cause what the function raised.
         """
         if self._forward is None:
-            raise NotTraceableError(self._forward_reason)
+            raise NotTraceableError(self._forward_reason) from self._forward_failure
         return self._forward
 
     @property

@@ -387,7 +387,13 @@ def _for_symbols(
             writings.append(_written_for(steps, framework, shapes, fixed, bounds))
 
     write(*probe_rows(list(texts), fixed), traced)
-    write(*far_rows(list(texts), [row for row in symbols if row is not None], bounds))
+    for far in far_rows(list(texts), [row for row in symbols if row is not None], bounds):
+        try:
+            write(far)
+        except Unproven as error:
+            if not isinstance(error.__cause__, ValueError):  # lengths that do not fit each other: nothing is computed
+                raise
+            rows.pop()
     if bounds:
         write(dict.fromkeys(texts, 2))
     first = writings[0]
@@ -404,7 +410,7 @@ def _written_for(
     try:
         retraced = steps.retrace(shapes, fixed)
     except NotTraceableError as error:
-        raise Unproven(f"for other lengths, {error}") from None
+        raise Unproven(f"for other lengths, {error}") from error.__cause__
     writing = _written(retraced, framework)
     recorder = retraced.recorder
     if isinstance(recorder, SizedRecorder):

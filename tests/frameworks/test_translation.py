@@ -294,6 +294,22 @@ def test_functions_of_a_length_are_right_for_any_or_not_taken_for_it(
         )
 
 
+def test_tables_of_positions_are_as_long_as_they_are() -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    table = np.random.RandomState(0).uniform(size=(512, 3))
+
+    def placed(x):
+        return (x + table[: x.shape[0]]) / x.shape[0]
+
+    function = translate(forward_of(placed, [np.ones((4, 3))]), "torch", any_lengths=True)
+    assert function.fits((7, 3)), function.why_not
+    for length in (2, 100, 512):
+        x = np.random.rand(length, 3)
+        np.testing.assert_allclose(np.asarray(function(torch.from_numpy(x))[0]), placed(x), 1e-12)
+    with pytest.raises(RuntimeError, match=r"size of tensor"):
+        function(torch.ones((513, 3), dtype=torch.float64))
+
+
 def test_fixed_lengths_are_told_from_those_that_are_tried() -> None:
     pytest.importorskip("torch", reason="needs PyTorch")
     outside = [np.ones(length) for length in (11, 73, 82, 2063, 563, 251)]

@@ -14,7 +14,7 @@ from minpy.capture.forwards import is_customop
 from minpy.capture.numpy_functions import bound_arguments
 from minpy.capture.places import SourceLocation
 from minpy.core import dispatch
-from minpy.core.errors import MXNetError, NotTraceableError
+from minpy.core.errors import MXNetError, NotTraceableError, ShapeError
 from minpy.core.operator import Operator
 from minpy.frameworks.axis_lengths import whole_numbers
 from minpy.frameworks.called_functions import arguments_of, called, is_defined, spec_of_value
@@ -308,7 +308,12 @@ class GraphWriter:
         every = {length for spec in specs if isinstance(spec, ArraySpec) for length in spec.shape}
         fixed &= every
         recorder_of = SizedRecorder(operator.__name__, fixed).like
-        steps = TracedOperator(operator, specs, attributes, recorder_of).forward
+        try:
+            steps = TracedOperator(operator, specs, attributes, recorder_of).forward
+        except NotTraceableError as error:
+            if isinstance(error.__cause__, ValueError):  # as the graph does for such lengths
+                raise ShapeError(str(error)) from error.__cause__
+            raise
         recorder = steps.recorder
         if isinstance(recorder, SizedRecorder):
             if recorder.choices:

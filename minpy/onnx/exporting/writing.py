@@ -104,7 +104,20 @@ def _with_far_lengths(
         far = far_rows(list(rows[0]), shapes, bounds)
     except Unproven as error:
         raise OpenLengthError(f"export_model: {error}. Make that axis fixed.") from None
-    return [*rows, *far], [*writings, *(source.write(opset, row, True) for row in far)]
+    for row in far:
+        try:
+            writings.append(source.write(opset, row, True))
+        except (ExportError, OpenLengthError):
+            raise
+        except FAILURES as error:  # of lengths that do not fit, nothing is computed
+            if bounds and isinstance(error.__cause__, MemoryError):
+                raise OpenLengthError(
+                    f"export_model: a length may be bounded by {max(bounds)}, and there is no memory to try longer "
+                    "ones. Make that axis fixed."
+                ) from error
+        else:
+            rows = [*rows, row]
+    return rows, writings
 
 
 def _opened(source: Source, rows: Sequence[Mapping[str, int]], writings: Sequence[Writing]) -> None:

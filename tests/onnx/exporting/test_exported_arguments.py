@@ -276,9 +276,21 @@ OF_KNOWN_LENGTH = [
 ]
 
 
-@each({name: case for name, case in cases(["float32"]).items() if case[0] not in OF_KNOWN_LENGTH})
+# Of one variable the result has no axes.
+OF_SEVERAL = ("np.cov(a, ddof=0)", "np.corrcoef(a, rowvar=False)")
+
+
+@each({name: case for name, case in cases(["float32"]).items() if case[0] not in (*OF_KNOWN_LENGTH, *OF_SEVERAL)})
 def test_open_lengths(call: str, dtype: str, opset: int) -> None:
     require_computed(call, dtype, opset, DYNAMIC)
+
+
+@each({call: (call,) for call in OF_SEVERAL})
+def test_results_that_lose_axes_need_a_length(call: str) -> None:
+    with pytest.raises(
+        mx.MXNetError, match=r"on a \(\d, 1\), and .* expected float64 of shape \(\), got float64 of shape"
+    ):
+        exported_call(call, "float32", dynamic=DYNAMIC, arrays=arrays_of("float32"))
 
 
 @each({call: (call,) for call in OF_KNOWN_LENGTH})

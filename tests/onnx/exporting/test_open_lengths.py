@@ -19,7 +19,7 @@ onnx = pytest.importorskip("onnx", minversion="1.16", reason="exports models to 
 
 from minpy.onnx.exporting.lengths import OpenLengthError  # noqa: E402 - it stands on onnx
 from minpy.onnx.exporting.sources import ExportError  # noqa: E402
-from minpy.onnx.running import LoadedModel  # noqa: E402
+from minpy.onnx.running import LoadedModel, RuntimeFailure  # noqa: E402
 
 
 def exported(function: Callable[..., Any], path: Path, *shapes: Any, opens: Any = None, dtype: Any = "float32") -> Any:
@@ -65,6 +65,16 @@ def test_fixed_lengths_are_told_from_those_that_are_tried(tmp_path: Path) -> Non
     arrays["x0"] = np.ones((73, 11), "float32")
     (result,) = model.run(arrays).values()
     np.testing.assert_allclose(result, np.full((73, 11), 83.0))
+
+
+def test_tables_of_positions_are_as_long_as_they_are(tmp_path: Path) -> None:
+    table = np.random.RandomState(0).uniform(size=(512, 3)).astype("float32")
+    model = exported(lambda x: (x + table[: x.shape[0]]) / x.shape[0], tmp_path / "table.onnx", SHAPE)
+    for length in (1, 2, 100, 512):
+        (result,) = model.run({"x0": np.ones((length, 3), "float32")}).values()
+        np.testing.assert_allclose(result, (1.0 + table[:length]) / length, 1e-6)
+    with pytest.raises(RuntimeFailure):  # as ours does
+        model.run({"x0": np.ones((513, 3), "float32")})
 
 
 def test_bounds_of_built_in_operators_are_exceeded(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_random_programs_are_right_for_other_lengths_or_refused() -> None:
 
 
 @pytest.mark.drawn_out
-@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:.*model does not run on")
 def test_many_random_programs_are_right_for_other_lengths_or_refused() -> None:
     counts = require_right(range(24, 1200))
     assert counts["proved"] > 850

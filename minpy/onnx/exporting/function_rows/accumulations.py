@@ -35,12 +35,13 @@ def _scanned(call: NodeCall, op_type: str, x: Operand, axis: int) -> str:
         [now, listed],
         [(slices, x.dtype), (slices, x.dtype)],
     )
+    # The first element is computed with, too: runtimes scan no empty arrays, which the elements behind one are.
     start = call.node("Gather", x, number(call, 0, numpy.int64), axis=axis)
-    others = sliced(call, x, 1, _END, axis)
+    if op_type == "Mul":
+        start = call.node("ConstantOfShape", call.node("Shape", start), value=numpy.ones(1, x.dtype))
     options = {"body": graph, "num_scan_inputs": 1, "scan_input_axes": [axis], "scan_output_axes": [axis]}
-    results = outside.add("Scan", [start, others], 2, options)
-    first: str = call.node("Concat", call.unsqueeze(start, (axis,)), results[1], axis=axis)
-    return first
+    results: list[str] = outside.add("Scan", [start, x.text], 2, options)
+    return results[1]
 
 
 def sliced(call: NodeCall, x: Any, start: int, stop: int, axis: int) -> str:
