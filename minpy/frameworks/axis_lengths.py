@@ -44,7 +44,6 @@ _ARITHMETIC = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, math.sqrt)
 )
 _MOST_FACTORS = 3  # a polynomial of this degree is another one at as many lengths as are tried
-_SHORTEST = 2  # arrays with an axis of one element are traced by themselves
 
 
 class AxisLengths:
@@ -54,10 +53,13 @@ class AxisLengths:
     ----------
     fixed : collection of int
         Lengths of the inputs that are the same at every call; others from two on are symbols.
+    least : int
+        How long the others are at least.
     """
 
-    def __init__(self, fixed: Iterable[int]) -> None:
+    def __init__(self, fixed: Iterable[int], least: int = 2) -> None:
         self.fixed = frozenset(fixed)
+        self.least = least
         self.used: dict[float, Any] = {}  # by number, the expressions that became numbers of a step
         self._shapes: dict[Value, tuple[tuple[int, ...], tuple[Any, ...]]] = {}
         self._created: dict[Node, Mapping[int, Any]] = {}
@@ -77,11 +79,11 @@ class AxisLengths:
             node = value.node
             if node.operator is None or node.operator is CONSTANT:
                 continue
-            if None in self.of(value, recorder) or _far_positions(node):
+            if None in self.of(value, recorder) or self._is_cut(node, recorder):
                 found.update(whole_numbers(_arguments(node)))
                 for operand in node.inputs:
                     found.update(length for length in self.of(operand, recorder) if isinstance(length, int))
-        return {number for number in found if number > _SHORTEST}
+        return {number for number in found if number > self.least}
 
     def use(self, number: Any, expression: Any) -> None:
         """Note that an expression became a number of a step."""
@@ -94,14 +96,15 @@ class AxisLengths:
 
     def _lengths(self, node: Node, shape: tuple[int, ...], recorder: Any) -> tuple[Any, ...]:
         if node.operator is None:
-            return tuple(n if n < _SHORTEST or n in self.fixed else f"length {n}" for n in shape)
+            return tuple(n if n < 2 or n in self.fixed else f"length {n}" for n in shape)
         if node.operator is CONSTANT:
             sources = self._created.get(node)
             return shape if sources is None else tuple(sources.get(length) for length in shape)
         operands = [self._shape(value, recorder) for value in node.inputs]
         function = _function(node, recorder)
         if function is item_of:
-            return self._of_item(node, shape, operands)
+            expressions = self._of_item(node.operator.arguments[1], operands[0])
+            return tuple(self._moved(length, operands) for length in shape) if expressions is None else expressions
         if recorder.kinds.get(node) in _KINDS or function in _MOVING:
             return tuple(self._moved(length, operands) for length in shape)
         return (None,) * len(shape)
@@ -127,16 +130,27 @@ class AxisLengths:
                 for start, stop in itertools.combinations(range(len(numbers) + 1), 2)
                 if math.prod(numbers[start:stop]) == length and None not in expressions[start:stop]
             }
-        if not candidates and length < _SHORTEST:
+        if not candidates and length < 2:
             return length
         return candidates.pop() if len(candidates) == 1 else None
 
-    def _of_item(self, node: Node, shape: tuple[int, ...], operands: Sequence[Any]) -> tuple[Any, ...]:
+    def _is_cut(self, node: Node, recorder: Any) -> bool:
+        """Tell whether an index is beyond some lengths: of an element, or of a part that is stored into."""
+        if getattr(node.operator, "function", None) not in (item_of, with_item):
+            return False
         index = node.operator.arguments[1]
         parts = index if isinstance(index, tuple) else (index,)
+        if any(type(part) is int and not -self.least <= part < self.least for part in parts):
+            return True
+        expressions = self._of_item(index, self._shape(node.inputs[0], recorder))
+        return expressions is not None and None in expressions
+
+    def _of_item(self, index: Any, array: tuple[Sequence[int], Sequence[Any]]) -> tuple[Any, ...] | None:
+        """Return the lengths of what a basic index gives; None for another index."""
+        parts = index if isinstance(index, tuple) else (index,)
         if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts):
-            return tuple(self._moved(length, operands) for length in shape)
-        ((numbers, expressions),) = operands
+            return None
+        numbers, expressions = array
         axes = iter(zip(numbers, expressions, strict=True))
         count = len(numbers) - sum(part is not None and part is not Ellipsis for part in parts)
         lengths: list[Any] = []
@@ -167,7 +181,7 @@ class AxisLengths:
         elif stop is not None and cut is not None:
             left_off = self._left_off(stop, expression)
             cut = None if left_off is None else cut + left_off
-        if cut is None or cut > _SHORTEST:
+        if cut is None or cut > self.least:
             return None
         return ScalarCall(operator.sub, (expression, cut)) if cut else expression
 
@@ -245,15 +259,6 @@ def _arguments(node: Node) -> Any:
     if isinstance(node.operator, capture_steps.Step):
         return node.operator.arguments, node.operator.keywords
     return dict(node.attributes)
-
-
-def _far_positions(node: Node) -> bool:
-    """Tell whether an element is taken that short arrays do not have."""
-    if getattr(node.operator, "function", None) is not item_of:
-        return False
-    index = node.operator.arguments[1]
-    parts = index if isinstance(index, tuple) else (index,)
-    return any(type(part) is int and not -_SHORTEST <= part < _SHORTEST for part in parts)
 
 
 def whole_numbers(value: Any) -> Iterator[int]:

@@ -24,7 +24,13 @@ __all__ = ["Choices", "Length", "SizedProxy", "SizedRecorder"]
 
 # Modules that ask for shapes to note steps, not to choose by them on a user's behalf.
 _OF_CAPTURES = ("minpy.capture.", "minpy.graph.", "minpy.frameworks.")
-_CHOOSING = ("minpy.capture.nd_proxy", "minpy.capture.shadow", "minpy.capture.own_functions", "minpy.capture.foreign")
+_CHOOSING = (
+    "minpy.capture.minpy_functions",
+    "minpy.capture.nd_proxy",
+    "minpy.capture.shadow",
+    "minpy.capture.own_functions",
+    "minpy.capture.foreign",
+)
 # Ufuncs of lengths alone that are arithmetic, and what they are for Python's numbers.
 _ARITHMETIC = {
     numpy.add: operator.add,
@@ -62,17 +68,17 @@ class Choices:
 class SizedRecorder(Recorder):
     """A recorder whose proxies have `Length`s: `scalars.conditions` holds what was chosen by them."""
 
-    def __init__(self, title: str, fixed: Collection[int] = ()) -> None:
+    def __init__(self, title: str, fixed: Collection[int] = (), least: int = 2) -> None:
         super().__init__(GraphBuilder(), title, SizedProxy, LIMIT)
         self.scalars = Scalars(self)
         self.choices = Choices(self)
         self.scalars.conditions = self.choices  # type: ignore[assignment]
-        self.lengths = AxisLengths(fixed)
+        self.lengths = AxisLengths(fixed, least)
         self.bounds: set[int] = set()  # of the parts that have been noted
 
     def like(self, title: str) -> SizedRecorder:
         """Return the recorder of a part, which notes in the same place."""
-        part = SizedRecorder(title, self.lengths.fixed)
+        part = SizedRecorder(title, self.lengths.fixed, self.lengths.least)
         part.choices = Choices(part, self.choices)
         part.scalars.conditions = part.choices  # type: ignore[assignment]
         part.bounds = self.bounds
@@ -146,6 +152,8 @@ class Length(ScalarProxy):
 
     def as_number(self, cls: type) -> Any:
         """Return the length as a number of NumPy's of which nothing but the class is known."""
+        if cls is numpy.float16:  # it has no whole numbers from 2049 on
+            self.require_same()
         return self._opaque(cls(self.pin()))
 
     def _opaque(self, value: Any) -> Any:
@@ -235,12 +243,12 @@ class Length(ScalarProxy):
         return isinstance(self.expression, str)
 
     def _same(self, value: object) -> bool | None:
-        """Tell whether a length is another one, or a number, where that is so for all lengths from two on."""
+        """Tell whether a length is another one, or a number, where that is so for all lengths that are allowed."""
         if not self._is_symbol:
             return None
         if isinstance(value, Length) and value.expression == self.expression:
             return True
-        return False if type(value) is int and value < 2 else None
+        return False if type(value) is int and value < self._lengths.least else None
 
 
 def _with_lengths(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -281,6 +289,8 @@ class SizedProxy(ArrayProxy):
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function in (numpy.shape, numpy.size) and not _is_of_captures():
             return _asked(function, *arguments, **keywords)
+        if function is numpy.einsum_path:  # it orders products by their costs
+            self.recorder.choices.append((function, None))  # type: ignore[attr-defined]
         return self._called(function, types, arguments, keywords)
 
     _called = _with_lengths(ArrayProxy.__array_function__)

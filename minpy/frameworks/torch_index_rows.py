@@ -23,7 +23,9 @@ def _take(call: Call, a: Any, indices: Any, axis: Any = None, mode: str = "raise
     at = 0 if axis is None else axis_of(axis, a.ndim)
     where = _positions(call, indices)
     length = a.size if axis is None else a.shape[at]
-    if mode != "raise":
+    if mode != "raise" and isinstance(indices, int):
+        where = f"{where} % {length}" if mode == "wrap" else f"min(max({where}, 0), {length - 1})"
+    elif mode != "raise":
         where = f"torch.remainder({where}, {length})" if mode == "wrap" else f"torch.clamp({where}, 0, {length - 1})"
     return f"{text}[{':, ' * at}{where}]"
 

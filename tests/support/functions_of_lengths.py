@@ -53,6 +53,11 @@ def caught_division(x: Any) -> Any:
         return x
 
 
+def stored_into(y: Any, length: Any) -> Any:
+    y[:length] = 1.0
+    return y
+
+
 def counted(x: Any) -> Any:
     count = 0
     while count < x.shape[0]:
@@ -120,15 +125,21 @@ STEADY: dict[str, Callable[[Any], Any]] = {
 }
 # What is right for lengths from two on: translated functions are asked for no others.
 FROM_TWO_ON: dict[str, Callable[[Any], Any]] = {
+    "not one and not three": lambda x: x if not (x.shape[0] == 1 and x.shape[1] == 3) else x * 5.0,
+    "two rows less": lambda x: x[2:] * x[2:].shape[0],
     "not one": lambda x: -x if x.shape[0] == 1 else x,
 }
 # What ONNX files compute for any length, and translated source does not.
 COMPUTED: dict[str, Callable[[Any], Any]] = {
     "of single precision": lambda x: x * np.float32(1.0 / x.shape[0]),
     "an identity": lambda x: x * np.eye(x.shape[0])[:, :1],
+    "a store into a fixed array": lambda x: x * stored_into(np.zeros(9000), x.shape[0]).sum(),
+    "a store into a short array": lambda x: x * stored_into(np.zeros(300), x.shape[0]).sum(),
 }
 # What chooses by a length, or would be wrong for some.
 CHOOSING: dict[str, Callable[[Any], Any]] = {
+    "our function of shapes": lambda x: x * min(mnp.shape(x)[0], 5000),
+    "half precision": lambda x: x * np.float16(x.shape[0]),
     "minimum": lambda x: x / np.minimum(x.shape[0], 100),
     "minimum far off": lambda x: x / np.minimum(x.shape[0], 10000),
     "maximum": lambda x: x / np.maximum(x.shape[0], 7),

@@ -307,7 +307,7 @@ class GraphWriter:
         fixed: set[int] = set().union(*(self._fixed_lengths.get(value, set()) for value in node.inputs))
         every = {length for spec in specs if isinstance(spec, ArraySpec) for length in spec.shape}
         fixed &= every
-        recorder_of = SizedRecorder(operator.__name__, fixed).like
+        recorder_of = SizedRecorder(operator.__name__, fixed, least=1).like
         try:
             steps = TracedOperator(operator, specs, attributes, recorder_of).forward
         except NotTraceableError as error:
