@@ -129,7 +129,7 @@ FROM_TWO_ON: dict[str, Callable[[Any], Any]] = {
     "two rows less": lambda x: x[2:] * x[2:].shape[0],
     "not one": lambda x: -x if x.shape[0] == 1 else x,
 }
-# What ONNX files compute for any length, and translated source does not.
+# What ONNX files compute for any length, and translated source in some languages.
 COMPUTED: dict[str, Callable[[Any], Any]] = {
     "of single precision": lambda x: x * np.float32(1.0 / x.shape[0]),
     "an identity": lambda x: x * np.eye(x.shape[0])[:, :1],
